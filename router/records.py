@@ -1,0 +1,103 @@
+"""The records that pass between the router's stages: what stage 1 thinks, what stage 2 found, what stage 3 chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..catalog import Tool, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What the rules of stage 1 make of a request.
+
+    Attributes:
+        categories: the categories kept, most likely first; empty: the rules are not sure and everything is kept.
+        reasons: one line per rule that fired, fit for a person ("keyword 'invoice' -> billing").
+        exact: names of tools that the request names outright (by name or alias); they always survive.
+        parts: the sub-requests that the request seems to hold; a single part is the request itself.
+        language: ISO 639-1 code of the request's main language ("en", "zh", ...), "und" when unclear.
+    """
+
+    categories: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    language: str = "und"
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether stage 1 dropped anything at all."""
+        return bool(self.categories)
+
+    def keeps(self, tool: Tool) -> bool:
+        """Whether stage 1 lets `tool` through: kept category, no category at all, or named outright."""
+        return (
+            not self.categories
+            or tool.category is None
+            or tool.category in self.categories
+            or tool.name in self.exact
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tool that stage 2 found.
+
+    Attributes:
+        tool: the tool.
+        score: fused score; higher is better, comparable only within one request.
+        parts: name of an arm ("dense", "lexical", "parameters", "exact") to its own raw score.
+        reasons: short notes for a person ("words: refund, order", "best parameter: order_id").
+    """
+
+    tool: Tool
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a decision cost. Estimates are marked as such.
+
+    Attributes:
+        input_tokens: tokens sent to the model (0 without one).
+        output_tokens: tokens that the model wrote.
+        requests: calls of the model.
+        shown_tokens: estimated tokens of the tool schemas that were (or would be) shown.
+        catalog_tokens: estimated tokens of all schemas of the catalog, the price of sending everything.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    shown_tokens: int = 0
+    catalog_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What stage 3 chose.
+
+    Attributes:
+        calls: the chosen calls, in an order that respects their dependencies; empty when none fits.
+        abstained: stage 3 says that no candidate serves the request.
+        confidence: 0 to 1, how sure stage 3 is that the first call's tool is right.
+        reason: one line for a person.
+        served_by: name of the selector that answered ("rank", "llm", "rank after llm failed").
+        usage: tokens spent here.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    abstained: bool = False
+    confidence: float = 0.0
+    reason: str = ""
+    served_by: str = "rank"
+    usage: Usage = field(default_factory=Usage)
