@@ -1,6 +1,6 @@
 """What a tool is and where tools come from."""
 
-from .calls import ArgumentOrigin, ToolCall, ToolResult, new_call_id
+from .calls import ArgumentOrigin, Degraded, ToolCall, ToolResult, new_call_id
 from .catalog import Catalog, CatalogChange
 from .errors import ERROR_TABLE, CatalogError, ErrorCategory, ErrorInfo, RetryAdvice, ToolError, ToolpathError
 from .tool import Deprecation, Permission, RateLimit, SideEffect, Tool, Trust
@@ -11,6 +11,7 @@ __all__ = [
     "Catalog",
     "CatalogChange",
     "CatalogError",
+    "Degraded",
     "Deprecation",
     "ErrorCategory",
     "ErrorInfo",

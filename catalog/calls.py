@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -105,3 +106,22 @@ class ToolResult(BaseModel):
         if self.error is not None:
             raise ToolError.from_info(self.error)
         return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """What a function or a tool returns to say that its answer is second-best.
+
+    Attributes:
+        value: the answer.
+        note: what is second-best about it, e.g. ``"cached 14 minutes ago"``.
+        confidence: 0 to 1; an order among answers, not a probability.
+    """
+
+    value: Any
+    note: str
+    confidence: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.confidence <= 1:
+            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence!r}")
