@@ -1,0 +1,1 @@
+"""Runnable, tested examples; not part of the wheel."""
