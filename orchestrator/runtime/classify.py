@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import anyio
 import pydantic
 
-from ..catalog.errors import (
+from ...catalog.errors import (
     ERROR_TABLE,
     CatalogError,
     ErrorCategory,
@@ -134,7 +134,7 @@ def _retry_after(error: BaseException) -> float | None:
     """Seconds from a Retry-After header, when it gives seconds (its date form is left alone)."""
     for holder in (getattr(error, "response", None), error):
         headers = getattr(holder, "headers", None)
-        value = headers.get("Retry-After") if hasattr(headers, "get") else None
+        value = headers.get("Retry-After") if headers is not None and hasattr(headers, "get") else None
         if isinstance(value, str) and value.strip().isdigit():
             return float(value)
     return None

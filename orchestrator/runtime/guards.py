@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from ..catalog import ToolCall, ToolError
-from ..catalog.digest import digest_of
+from ...catalog import ToolCall, ToolError
+from ...catalog.digest import digest_of
 
 MAX_REPEATS = 3
 """The third identical call in a row is stopped, the second one is warned of."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import anyio
 
-from ..catalog import Catalog, Degraded, ErrorInfo, Tool, ToolCall, ToolError, ToolResult
-from ..catalog.arguments import validate_arguments
-from ..catalog.errors import UnknownToolError
+from ...catalog import Catalog, Degraded, ErrorInfo, Tool, ToolCall, ToolError, ToolResult
+from ...catalog.arguments import validate_arguments
+from ...catalog.errors import UnknownToolError
 from ..threads import run_in_thread
 from .classify import classify
 from .guards import LoopGuard

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from ..catalog import ToolError
+from ...catalog import ToolError
 
 _PLAIN = (str, int, float, bool, type(None))
 _REFUSALS = (PydanticSerializationError, ValueError, RecursionError)

@@ -1,0 +1,29 @@
+"""From steps to a finished run."""
+
+from .builder import PipelineBuilder
+from .outcomes import FallbackPolicy, Missing, StepOutcome
+from .pipeline import Pipeline, RunInterrupted
+from .policies import Fallback, Level, Retry, constant
+from .refs import Ref, ref, run_input
+from .report import Attempt, RunReport, StepReport
+from .scheduler import Run
+
+__all__ = [
+    "Attempt",
+    "Fallback",
+    "FallbackPolicy",
+    "Level",
+    "Missing",
+    "Pipeline",
+    "PipelineBuilder",
+    "Ref",
+    "Retry",
+    "Run",
+    "RunInterrupted",
+    "RunReport",
+    "StepOutcome",
+    "StepReport",
+    "constant",
+    "ref",
+    "run_input",
+]

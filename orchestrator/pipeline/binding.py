@@ -1,0 +1,274 @@
+"""From a step's parameters to where their values come from: dependencies by name, run inputs, references."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...catalog import Catalog, Tool
+from ...catalog.errors import BindingError, UnknownStepError, UnknownToolError, did_you_mean
+from .annotations import JsonType, Type, can_fit, follow_type, parameters_of, signature_name, type_text
+from .policies import CONFIDENCE_PER_LEVEL, Constant, Target, may_fall_back
+from .policies import Level as LevelSpec
+from .refs import Ref
+from .steps import Assembled, Fixed, FromInput, Kind, Level, Output, Parameter, Source, StepSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """What a target is called with and gives back."""
+
+    name: str
+    kind: Kind
+    call: Callable[..., Any] | None
+    value: Any
+    parameters: Mapping[str, Parameter]
+    takes_anything: bool
+    returns: Type
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the binding of one step can see.
+
+    Attributes:
+        step: the step's name.
+        indexes: step name to index, of all steps.
+        deps: names of the steps it waits for.
+        types: step name to output type, of the steps bound so far.
+        inputs: collects (input name, type, required) of what no step provides.
+        reads: collects the indexes of the steps whose output is used.
+        declared: names of the declared inputs; None: none were declared.
+    """
+
+    step: str
+    indexes: Mapping[str, int]
+    deps: frozenset[str]
+    types: Mapping[str, Type]
+    declared: frozenset[str] | None
+    inputs: list[tuple[str, Type, bool]] = field(default_factory=list)
+    reads: set[int] = field(default_factory=set)
+
+
+def identifier(name: str) -> str:
+    """A step's name as a parameter name: ``"alerts.get-alert"`` becomes ``"alerts_get_alert"``."""
+    return re.sub(r"\W", "_", name)
+
+
+def steps_named_by(spec: StepSpec, callees: Iterable[Callee], by_parameter: Mapping[str, str]) -> set[str]:
+    """Names of the steps that a step's parameters and references point to, its own excepted."""
+    named = {reference.source for reference in references_in(spec.bind) if not reference.of_input}
+    for callee in callees:
+        for parameter in callee.parameters:
+            if parameter not in spec.bind and by_parameter.get(parameter, spec.name) != spec.name:
+                named.add(by_parameter[parameter])
+    return named
+
+
+def references_in(value: Any) -> Iterable[Ref]:
+    """All references inside a binding, lists and dicts included."""
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from references_in(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from references_in(part)
+
+
+def resolve_callee(target: Target, catalog: Catalog, name: str | None = None) -> Callee:
+    """Finds out how `target` is called.
+
+    Raises:
+        BindingError: it cannot be called by name, or no tool has that name.
+    """
+    if isinstance(target, Constant):
+        return Callee(name or "constant", Kind.CONSTANT, None, target.value, {}, False, type(target.value))
+    if isinstance(target, str):
+        try:
+            target = catalog.get(target)
+        except UnknownToolError as error:
+            raise BindingError(f"{error}; give the builder a catalog that has it") from error
+    if isinstance(target, Tool):
+        return _tool_callee(target, name)
+    if callable(target):
+        return _function_callee(target, name)
+    raise BindingError(f"{target!r} is neither a function, a tool, a tool's name nor constant(...)")
+
+
+def _tool_callee(tool: Tool, name: str | None) -> Callee:
+    required = tool.parameters.get("required", ())
+    parameters = {
+        key: Parameter(key, JsonType(schema if isinstance(schema, Mapping) else {}), key in required)
+        for key, schema in tool.parameters.get("properties", {}).items()
+    }
+    returns: Type = JsonType(tool.returns) if tool.returns else Any
+    return Callee(name or tool.name, Kind.TOOL, None, tool.name, parameters, False, returns)
+
+
+def _function_callee(function: Callable[..., Any], name: str | None) -> Callee:
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise BindingError(f"{signature_name(function)} is a generator: a step returns one value")
+    signature, hints, returns = parameters_of(function)
+    positional = [p.name for p in signature.values() if p.kind is inspect.Parameter.POSITIONAL_ONLY]
+    parameters = {
+        p.name: Parameter(p.name, hints.get(p.name, Any), p.default is inspect.Parameter.empty)
+        for p in signature.values()
+        if p.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+    anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.values())
+    in_loop = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    call = functools.partial(_call_positionally, function, tuple(positional)) if positional else function
+    kind = Kind.ASYNC if in_loop else Kind.THREAD
+    label = name or getattr(function, "__name__", None) or type(function).__name__
+    return Callee(label, kind, call, None, parameters, anything, returns)
+
+
+def _call_positionally(function: Callable[..., Any], positional: tuple[str, ...], /, **arguments: Any) -> Any:
+    leading = [arguments.pop(name) for name in positional if name in arguments]
+    return function(*leading, **arguments)
+
+
+def check_bound_names(spec: StepSpec, callees: Iterable[Callee]) -> None:
+    """Refuses a binding that names no parameter of any level.
+
+    Raises:
+        BindingError: with near names.
+    """
+    callees = list(callees)
+    if any(callee.takes_anything for callee in callees):
+        return
+    known = {name for callee in callees for name in callee.parameters}
+    for name in spec.bind:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise BindingError(f"step {spec.name!r}: {callees[0].name} has no parameter {name!r}{hint}")
+
+
+def bind_level(spec: StepSpec, callee: Callee, chosen: LevelSpec | None, position: int, scope: Scope) -> Level:
+    """Binds one level of a step.
+
+    Args:
+        spec: the step.
+        callee: how the level is called.
+        chosen: what the author said of a fallback level; None for the step's own target.
+        position: 0 for the step's own target, then 1, 2, … along the chain.
+        scope: what the step can see; collects inputs and reads.
+
+    Raises:
+        BindingError: a parameter cannot be filled, or types can never fit.
+        UnknownStepError: a reference names no step.
+    """
+    bindings: list[tuple[str, Source]] = []
+    for parameter in callee.parameters.values():
+        source = _source_of(parameter, spec, scope)
+        if source is not None:
+            bindings.append((parameter.name, source))
+    if callee.takes_anything:
+        bindings.extend(_leftovers(spec, scope, {name for name, _ in bindings}))
+    return Level(
+        name=callee.name,
+        kind=callee.kind,
+        call=callee.call,
+        value=callee.value,
+        bindings=tuple(bindings),
+        optional=frozenset(p.name for p in callee.parameters.values() if not p.required),
+        confidence=_confidence(chosen, position),
+        note=chosen.note if chosen else "",
+        accepts=chosen.on if chosen else may_fall_back,
+    )
+
+
+def _confidence(chosen: LevelSpec | None, position: int) -> float:
+    if chosen is not None and chosen.confidence is not None:
+        return chosen.confidence
+    return float(CONFIDENCE_PER_LEVEL**position)
+
+
+def _source_of(parameter: Parameter, spec: StepSpec, scope: Scope) -> Source | None:
+    """Where a parameter's value comes from; None: its own default serves."""
+    if parameter.name in spec.bind:
+        return _given(spec.bind[parameter.name], parameter, scope)
+    step = _step_called(parameter.name, scope)
+    if step is not None and step in scope.deps:
+        return _output(Ref(step), parameter, scope)
+    if step is not None and parameter.required and not (scope.declared and parameter.name in scope.declared):
+        raise BindingError(
+            f"step {scope.step!r}: parameter {parameter.name!r} has the name of step {step!r}, which is not among "
+            f"its dependencies: add it to deps, or bind the parameter"
+        )
+    if scope.declared is not None and parameter.name not in scope.declared:
+        if not parameter.required:
+            return None
+        known = ", ".join(sorted(scope.declared)) or "none"
+        raise BindingError(
+            f"step {scope.step!r}: nobody provides parameter {parameter.name!r}: it is neither a dependency nor a "
+            f"declared input (declared: {known}){did_you_mean(parameter.name, scope.declared)}"
+        )
+    scope.inputs.append((parameter.name, parameter.type, parameter.required))
+    return FromInput(Ref(parameter.name, of_input=True))
+
+
+def _step_called(parameter: str, scope: Scope) -> str | None:
+    if parameter in scope.indexes and parameter != scope.step:
+        return parameter
+    return next((name for name in scope.deps if identifier(name) == parameter), None)
+
+
+def _given(value: Any, parameter: Parameter, scope: Scope) -> Source:
+    if isinstance(value, Ref):
+        return _from_input(value, parameter, scope) if value.of_input else _output(value, parameter, scope)
+    if any(True for _ in references_in(value)):
+        part_of = Parameter(parameter.name, Any, parameter.required)
+        if isinstance(value, Mapping):
+            return Assembled({str(key): _given(part, part_of, scope) for key, part in value.items()})
+        return Assembled([_given(part, part_of, scope) for part in value])
+    if isinstance(value, Constant):
+        value = value.value
+    if not can_fit(type(value), parameter.type) and not isinstance(parameter.type, JsonType):
+        raise BindingError(
+            f"step {scope.step!r}: parameter {parameter.name!r} wants {type_text(parameter.type)}, "
+            f"but {value!r} is bound to it"
+        )
+    return Fixed(value)
+
+
+def _from_input(reference: Ref, parameter: Parameter, scope: Scope) -> Source:
+    if scope.declared is not None and reference.source not in scope.declared:
+        hint = did_you_mean(reference.source, scope.declared)
+        raise BindingError(f"step {scope.step!r}: there is no declared input {reference.source!r}{hint}")
+    scope.inputs.append((reference.source, Any if reference.path else parameter.type, True))
+    return FromInput(reference)
+
+
+def _output(reference: Ref, parameter: Parameter, scope: Scope) -> Source:
+    if reference.source not in scope.indexes:
+        hint = did_you_mean(reference.source, scope.indexes)
+        raise UnknownStepError(f"step {scope.step!r} refers to {reference.source!r}, which is no step{hint}")
+    what = f"step {scope.step!r}: {reference}"
+    produced = follow_type(scope.types.get(reference.source, Any), reference.path, what)
+    if not can_fit(produced, parameter.type):
+        raise BindingError(
+            f"step {scope.step!r}: parameter {parameter.name!r} wants {type_text(parameter.type)}, "
+            f"but {reference} gives {type_text(produced)}"
+        )
+    index = scope.indexes[reference.source]
+    scope.reads.add(index)
+    return Output(index, reference)
+
+
+def _leftovers(spec: StepSpec, scope: Scope, bound: set[str]) -> Iterable[tuple[str, Source]]:
+    """What a function with ``**kwargs`` gets besides its own parameters: other bindings, other dependencies."""
+    anything = Parameter("**", Any, False)
+    for name, value in spec.bind.items():
+        if name not in bound:
+            bound.add(name)
+            yield name, _given(value, anything, scope)
+    for name in sorted(scope.deps, key=scope.indexes.__getitem__):
+        if identifier(name) not in bound and not any(ref.source == name for ref in references_in(spec.bind)):
+            yield identifier(name), _output(Ref(name), anything, scope)

@@ -1,0 +1,132 @@
+"""What a step does when it fails: try again, and how; or let something else serve, and what."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...catalog import ErrorCategory, ErrorInfo, RetryAdvice, Tool
+
+
+def is_transient(error: ErrorInfo) -> bool:
+    """Whether the very same call may succeed later: ``retry == "same"``."""
+    return error.retry is RetryAdvice.SAME
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Try the same again, for errors that may pass.
+
+    The wait before attempt n + 1 is ``backoff * factor ** (n - 1)`` seconds, at most `max_backoff`, plus a random
+    0 to `jitter` seconds; a longer Retry-After of the other side is honoured up to `max_backoff`.
+
+    Attributes:
+        attempts: how often one level is tried at most, the first attempt included.
+        backoff: seconds before the second attempt.
+        factor: growth of the wait; 2 gives 1, 2, 4 s.
+        max_backoff: longest wait in seconds.
+        jitter: most seconds that chance adds, so that callers that failed together do not come back together.
+        deadline: seconds after which no further attempt starts; None: no limit.
+        on: which errors deserve another attempt.
+
+    Raises:
+        ValueError: a number is out of range.
+
+    Example:
+        >>> Retry(attempts=5, backoff=0.2, deadline=10)  # doctest: +ELLIPSIS
+        Retry(attempts=5, backoff=0.2, ...)
+    """
+
+    attempts: int = 3
+    backoff: float = 1.0
+    factor: float = 2.0
+    max_backoff: float = 30.0
+    jitter: float = 0.1
+    deadline: float | None = None
+    on: Callable[[ErrorInfo], bool] = is_transient
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ValueError(f"attempts must be at least 1, got {self.attempts!r}")
+        if min(self.backoff, self.max_backoff, self.jitter) < 0 or self.factor < 1:
+            raise ValueError("backoff, max_backoff and jitter must not be negative, factor must be at least 1")
+        if self.deadline is not None and self.deadline <= 0:
+            raise ValueError(f"deadline must be positive, got {self.deadline!r}")
+
+    def wait(
+        self, failures: int, retry_after: float | None = None, chance: Callable[[], float] = random.random
+    ) -> float:
+        """Seconds to wait after that many failures in a row."""
+        planned = self.backoff * self.factor ** min(failures - 1, 64) + self.jitter * chance()
+        return min(self.max_backoff, max(planned, retry_after or 0.0))
+
+
+DEFAULT_RETRY = Retry()
+"""What tool steps do unless told otherwise: 3 attempts, waits of 1 and 2 s (4 s before a fourth), transient errors."""
+
+NO_RETRY = Retry(attempts=1)
+
+
+def may_fall_back(error: ErrorInfo) -> bool:
+    """Whether something else may serve: not when permission is missing or a guard has tripped."""
+    return error.category not in (ErrorCategory.PERMISSION, ErrorCategory.GUARD)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A fixed value as the last level of a fallback chain."""
+
+    value: Any
+
+
+def constant(value: Any) -> Constant:
+    """Marks `value` as an answer in itself, rather than something to call."""
+    return Constant(value)
+
+
+Target = Callable[..., Any] | Tool | str | Constant
+"""What a step or a level runs: a function, a tool, the name of a tool in the catalog, or a constant."""
+
+CONFIDENCE_PER_LEVEL = 0.8
+"""A level's confidence is this to the power of its position, unless the level says otherwise. It orders
+answers (a primary before a first fallback before a second); it is no probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a fallback chain, when a bare target does not say enough.
+
+    Attributes:
+        target: what serves.
+        name: how reports call it; None: the target's own name.
+        confidence: 0 to 1; None: `CONFIDENCE_PER_LEVEL` to the power of the position.
+        note: what is second-best about its answer, e.g. ``"from the nightly snapshot"``.
+        on: which errors of the level before may come here.
+    """
+
+    target: Target
+    name: str | None = None
+    confidence: float | None = None
+    note: str = ""
+    on: Callable[[ErrorInfo], bool] = may_fall_back
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None and not 0 <= self.confidence <= 1:
+            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence!r}")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Fallback:
+    """What may serve when a step's own target fails, best first.
+
+    Example:
+        >>> Fallback(bing_search, "internal_cache_search", constant([]))
+    """
+
+    levels: tuple[Level, ...]
+
+    def __init__(self, *levels: Target | Level) -> None:
+        made = tuple(level if isinstance(level, Level) else Level(level) for level in levels)
+        object.__setattr__(self, "levels", made)

@@ -1,0 +1,199 @@
+"""A step before and after `build()`: what the author asked for, and the compiled form that the scheduler runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from ...catalog import ErrorInfo
+from .annotations import Type, type_text
+from .outcomes import FallbackPolicy
+from .policies import Fallback, Retry, Target
+from .refs import Ref, follow
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpec:
+    """One step as the author described it.
+
+    Attributes:
+        name: unique in the pipeline.
+        target: what it runs.
+        deps: names of the steps it waits for; None: `after`, and the steps that its parameters name.
+        after: the steps added just before it, for a step without explicit `deps`.
+        bind: parameter name to a `Ref`, or to a value (which may hold references inside lists and dicts).
+        retry: None: the default for its kind.
+        fallback: what serves when the target fails.
+        timeout: seconds for one attempt of one level; None: no limit here.
+        policy: what its failure does to the rest; None: the run's policy.
+    """
+
+    name: str
+    target: Target
+    deps: tuple[str, ...] | None = None
+    after: tuple[str, ...] = ()
+    bind: Mapping[str, Any] = field(default_factory=dict)
+    retry: Retry | None = None
+    fallback: Fallback = field(default_factory=Fallback)
+    timeout: float | None = None
+    policy: FallbackPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A parameter's value comes from another step's output."""
+
+    index: int
+    reference: Ref
+
+    def get(self, values: list[Any], _inputs: Mapping[str, Any]) -> Any:
+        """The value, once the step is done."""
+        value = values[self.index]
+        return follow(value, self.reference) if self.reference.path else value
+
+
+@dataclass(frozen=True, slots=True)
+class FromInput:
+    """A parameter's value comes from a run input."""
+
+    reference: Ref
+
+    def get(self, _values: list[Any], inputs: Mapping[str, Any]) -> Any:
+        """The value for this run."""
+        return follow(inputs[self.reference.source], self.reference)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A parameter's value was given when the pipeline was built."""
+
+    value: Any
+
+    def get(self, _values: list[Any], _inputs: Mapping[str, Any]) -> Any:
+        """The value."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A list or a dict with references inside, put together when the step starts."""
+
+    parts: list[Source] | dict[str, Source]
+
+    def get(self, values: list[Any], inputs: Mapping[str, Any]) -> Any:
+        """The value with every reference resolved."""
+        if isinstance(self.parts, dict):
+            return {key: part.get(values, inputs) for key, part in self.parts.items()}
+        return [part.get(values, inputs) for part in self.parts]
+
+
+Source = Output | FromInput | Fixed | Assembled
+
+
+class Kind(Enum):
+    """How a level is called."""
+
+    ASYNC = auto()
+    THREAD = auto()
+    TOOL = auto()
+    CONSTANT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function or a tool.
+
+    Attributes:
+        name: its name.
+        type: what values it takes.
+        required: whether it has no default.
+    """
+
+    name: str
+    type: Type
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One thing that can serve a step: its own target or a level of its fallback chain, ready to run.
+
+    Attributes:
+        name: how reports call it.
+        kind: how it is called.
+        call: the function, for ASYNC and THREAD.
+        value: the constant, or the tool's name.
+        bindings: parameter names with where their values come from.
+        optional: parameters that may be left out (a tool's, when a `Missing` comes in).
+        confidence: of its answers.
+        note: what is second-best about them.
+        accepts: which errors of the level before may come here.
+    """
+
+    name: str
+    kind: Kind
+    call: Callable[..., Any] | None
+    value: Any
+    bindings: tuple[tuple[str, Source], ...]
+    optional: frozenset[str]
+    confidence: float
+    note: str
+    accepts: Callable[[ErrorInfo], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStep:
+    """A step as the scheduler runs it; steps are known by their index in topological order.
+
+    Attributes:
+        index: its own index.
+        name: its name.
+        deps: indexes of the steps it waits for.
+        dependants: indexes of the steps that wait for it.
+        reads: indexes of the steps whose output its parameters use.
+        levels: the target, then the fallbacks.
+        retry: how each level is tried again.
+        timeout: seconds for one attempt; None: no limit.
+        policy: what its failure does to the rest.
+        plain: an async function without any policy of its own, the fast path.
+        returns: the type of its output.
+    """
+
+    index: int
+    name: str
+    deps: tuple[int, ...]
+    dependants: tuple[int, ...]
+    reads: tuple[int, ...]
+    levels: tuple[Level, ...]
+    retry: Retry
+    timeout: float | None
+    policy: FallbackPolicy
+    plain: bool
+    returns: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A run input of a pipeline.
+
+    Attributes:
+        name: its name.
+        types: what each step that uses it (or the declaration) asks for.
+        required: whether a run must give it.
+        used_by: names of the steps that use it.
+    """
+
+    name: str
+    types: tuple[Type, ...]
+    required: bool
+    used_by: tuple[str, ...]
+
+    @property
+    def type(self) -> str:
+        """The types as text, for people."""
+        return " & ".join(dict.fromkeys(type_text(one) for one in self.types if one is not Any)) or "Any"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}" + ("" if self.required else " (optional)")
