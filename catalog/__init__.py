@@ -2,7 +2,20 @@
 
 from .calls import ArgumentOrigin, Degraded, ToolCall, ToolResult, new_call_id
 from .catalog import Catalog, CatalogChange
-from .errors import ERROR_TABLE, CatalogError, ErrorCategory, ErrorInfo, RetryAdvice, ToolError, ToolpathError
+from .errors import (
+    ERROR_TABLE,
+    CatalogError,
+    DuplicateToolError,
+    ErrorCategory,
+    ErrorInfo,
+    RetryAdvice,
+    SchemaError,
+    ToolError,
+    ToolFormatError,
+    ToolpathError,
+    UnknownToolError,
+)
+from .parameters import Parameter, walk_parameters
 from .tool import Deprecation, Permission, RateLimit, SideEffect, Tool, Trust
 
 __all__ = [
@@ -13,17 +26,23 @@ __all__ = [
     "CatalogError",
     "Degraded",
     "Deprecation",
+    "DuplicateToolError",
     "ErrorCategory",
     "ErrorInfo",
+    "Parameter",
     "Permission",
     "RateLimit",
     "RetryAdvice",
+    "SchemaError",
     "SideEffect",
     "Tool",
     "ToolCall",
     "ToolError",
+    "ToolFormatError",
     "ToolResult",
     "ToolpathError",
     "Trust",
+    "UnknownToolError",
     "new_call_id",
+    "walk_parameters",
 ]
