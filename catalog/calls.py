@@ -1,4 +1,4 @@
-"""A tool call that somebody proposes, and the result that comes back: the two records every part of Toolpath passes on."""
+"""A tool call that somebody proposes, and the result that comes back: the two records that every part passes on."""
 
 from __future__ import annotations
 

@@ -116,9 +116,7 @@ class Catalog:
         """The tool with that name or alias, or None."""
         return self._tools.get(name) or self._tools.get(self._aliases.get(name, ""))
 
-    def filter(
-        self, *, category: str | None = None, tag: str | None = None, environment: str | None = None
-    ) -> Catalog:
+    def filter(self, *, category: str | None = None, tag: str | None = None, environment: str | None = None) -> Catalog:
         """A new catalog with the tools that match all the given conditions.
 
         Args:

@@ -1,4 +1,4 @@
-"""One canonical form of JSON-like data, and digests of it: equal content gives equal text, whatever the order of keys."""
+"""One canonical form of JSON-like data, and digests of it: equal content, equal text, whatever the order of keys."""
 
 from __future__ import annotations
 
