@@ -82,7 +82,7 @@ class Run:
         self._origin = 0.0
         self._deadline = float("inf")
         self._elapsed: float | None = None
-        self._scope = anyio.CancelScope()
+        self._scope: anyio.CancelScope | None = None
         self._begun = False
         self._stopped: tuple[StepOutcome, str, str] | None = None
 
@@ -100,9 +100,11 @@ class Run:
         self._clock = _loop_clock()
         self._origin = self._clock()
         if self._timeout is not None:
-            self._deadline = self._scope.deadline = self._origin + self._timeout
+            self._deadline = self._origin + self._timeout
         try:
-            with self._scope:
+            with anyio.CancelScope(deadline=self._deadline) as self._scope:
+                if self._stopped is not None:  # cancelled before it began
+                    self._scope.cancel()
                 await anyio.lowlevel.checkpoint()
                 async with anyio.create_task_group() as self._tasks:
                     self._summon()
@@ -143,7 +145,8 @@ class Run:
     def _stop(self, outcome: StepOutcome, because: str, reason: str) -> None:
         if self._stopped is None and self._elapsed is None:
             self._stopped = outcome, because, reason
-            self._scope.cancel()
+            if self._scope is not None:
+                self._scope.cancel()
 
     def _end(self) -> None:
         """Closes the books, whatever ended the run."""
@@ -151,7 +154,7 @@ class Run:
         if not self._ledger.remaining:
             return
         if self._stopped is None:
-            if self._scope.cancelled_caught:
+            if self._scope is not None and self._scope.cancelled_caught:
                 limit = f"the run's limit of {self._timeout:g} s was reached"
                 self._stopped = StepOutcome.TIMED_OUT, "", limit
             else:
