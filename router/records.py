@@ -34,10 +34,7 @@ class Intent:
     def keeps(self, tool: Tool) -> bool:
         """Whether stage 1 lets `tool` through: kept category, no category at all, or named outright."""
         return (
-            not self.categories
-            or tool.category is None
-            or tool.category in self.categories
-            or tool.name in self.exact
+            not self.categories or tool.category is None or tool.category in self.categories or tool.name in self.exact
         )
 
 
@@ -93,6 +90,7 @@ class Selection:
         reason: one line for a person.
         served_by: name of the selector that answered ("rank", "llm", "rank after llm failed").
         usage: tokens spent here.
+        notes: what else a person should know: a request that was cut, a repair that was needed.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -101,3 +99,4 @@ class Selection:
     reason: str = ""
     served_by: str = "rank"
     usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()

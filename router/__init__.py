@@ -1,0 +1,54 @@
+"""From a request to checked tool calls: rules narrow, retrieval ranks, a selector picks."""
+
+from typing import TYPE_CHECKING
+
+from .decision import RoutingDecision
+from .intent import IntentClassifier, IntentRule, RuleIntentClassifier, load_rules
+from .records import Candidate, Intent, Selection, Usage
+from .router import Router
+from .selection import RankSelector, Selector
+
+if TYPE_CHECKING:
+    from .retrieval import Embedder, HashEmbedder, Retriever, SentenceTransformerEmbedder
+    from .selection import LLMSelector
+
+__all__ = [
+    "Candidate",
+    "Embedder",
+    "HashEmbedder",
+    "Intent",
+    "IntentClassifier",
+    "IntentRule",
+    "LLMSelector",
+    "RankSelector",
+    "Retriever",
+    "Router",
+    "RoutingDecision",
+    "RuleIntentClassifier",
+    "Selection",
+    "Selector",
+    "SentenceTransformerEmbedder",
+    "Usage",
+    "load_rules",
+]
+
+_LATE = {
+    "Embedder": "retrieval",
+    "HashEmbedder": "retrieval",
+    "LLMSelector": "selection",
+    "Retriever": "retrieval",
+    "SentenceTransformerEmbedder": "retrieval",
+}
+"""Names whose modules import heavy libraries, loaded when they are first asked for."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATE:
+        from importlib import import_module
+
+        return getattr(import_module(f".{_LATE[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,103 @@
+"""What comes out of the router: the calls, what led to them, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..catalog import ToolCall
+from .records import Candidate, Intent, Selection, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingDecision:
+    """The answer to one request.
+
+    Attributes:
+        request: the user's text.
+        calls: the chosen calls, in an order that respects their dependencies; empty when the router abstained.
+        candidates: what stage 2 found, best first, at most `k`.
+        intent: what stage 1 made of the request.
+        selection: what stage 3 chose and why.
+        abstained: no tool of the catalog serves the request, as far as the router can tell.
+        usage: tokens: sent, answered, and what sending the whole catalog would have cost.
+        timings: milliseconds by stage ("intent", "retrieval", "selection") and in "total".
+        k: how many candidates were asked for.
+        catalog_size: tools in the catalog at the time.
+        eligible: tools that stage 1 let through.
+    """
+
+    request: str
+    calls: tuple[ToolCall, ...]
+    candidates: tuple[Candidate, ...]
+    intent: Intent
+    selection: Selection
+    abstained: bool
+    usage: Usage = field(default_factory=Usage)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    k: int = 5
+    catalog_size: int = 0
+    eligible: int = 0
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """Names of tools, most wanted first: those of the chosen calls, then the remaining candidates."""
+        chosen = (call.tool for call in self.calls)
+        return tuple(dict.fromkeys([*chosen, *(candidate.name for candidate in self.candidates)]))
+
+    @property
+    def confidence(self) -> float:
+        """How sure stage 3 is, 0 to 1."""
+        return self.selection.confidence
+
+    def explain(self) -> str:
+        """What each stage saw, kept and scored, and why, as text for a terminal. Hostile characters are escaped."""
+        from .explain import explain  # the renderer needs this class for its types
+
+        return explain(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as JSON-ready data; a candidate is given by its tool's name."""
+        return {
+            "request": self.request,
+            "abstained": self.abstained,
+            "calls": [call.model_dump(mode="json") for call in self.calls],
+            "ranking": list(self.ranking),
+            "confidence": round(self.confidence, 4),
+            "candidates": [
+                {
+                    "tool": candidate.name,
+                    "score": round(candidate.score, 6),
+                    "parts": {arm: round(float(score), 6) for arm, score in candidate.parts.items()},
+                    "reasons": list(candidate.reasons),
+                }
+                for candidate in self.candidates
+            ],
+            "intent": {
+                "categories": list(self.intent.categories),
+                "reasons": list(self.intent.reasons),
+                "exact": list(self.intent.exact),
+                "parts": list(self.intent.parts),
+                "language": self.intent.language,
+                "eligible": self.eligible,
+            },
+            "selection": {
+                "served_by": self.selection.served_by,
+                "reason": self.selection.reason,
+                "notes": list(self.selection.notes),
+            },
+            "usage": {
+                "input_tokens": self.usage.input_tokens,
+                "output_tokens": self.usage.output_tokens,
+                "requests": self.usage.requests,
+                "shown_tokens_estimated": self.usage.shown_tokens,
+                "catalog_tokens_estimated": self.usage.catalog_tokens,
+            },
+            "timings_ms": {stage: round(took, 3) for stage, took in self.timings.items()},
+            "k": self.k,
+            "catalog_size": self.catalog_size,
+        }
+
+    def __str__(self) -> str:
+        return self.explain()

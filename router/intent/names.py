@@ -1,0 +1,182 @@
+"""Finds the tools that a request names outright: an exact name must survive every stage, a common word must not count.
+
+``search_text`` is named by "search_text", "searchText" and "search text"; ``github.list_issues`` also by its bare
+name. A one-word name such as ``get`` is a word of the language before it is a name, so it counts only when the
+request marks it as a name: in quotation marks or backticks, as ``get(``, as "the get tool", or as the whole request.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ...catalog import Tool
+from ..retrieval.text import STOP_WORDS, spoken_name
+from .phrases import is_spaceless, joined
+
+MAX_REQUEST = 20_000
+"""Names are looked for in this many characters of a request."""
+MAX_NAME_WORDS = 12
+MAX_SHARERS = 5
+"""A bare name that more tools than this share (``search`` on many servers) names none of them."""
+MIN_SPACELESS = 4
+"""Characters of a name in Chinese, Japanese or Thai that may stand unmarked in a sentence; shorter is a plain word."""
+
+_Key = TypeVar("_Key")
+
+_WORD = re.compile(r"\w+")
+_HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+|[^\W_A-Za-z0-9]+")
+_OPENING, _CLOSING = "`'\"“‘「『《<", "`'\"”’」』》>"
+_TOOL_WORD_BEFORE = re.compile(r"(?:\b(?:tool|function|command)s?|工具|函数)\s*[:：]?\s*$", re.IGNORECASE)
+_TOOL_WORD_AFTER = re.compile(r"\s*(?:\b(?:tool|function|command|api)\b|工具|函数|接口)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTool:
+    """A tool that the request names: which one, and the words of the request that name it."""
+
+    tool: str
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    tool: str
+    name: str
+    qualified: bool
+
+
+class NameIndex:
+    """All names and aliases of a catalog, by their words. Not safe for changes while it is read."""
+
+    def __init__(self) -> None:
+        self._by_words: defaultdict[tuple[str, ...], list[_Entry]] = defaultdict(list)
+        self._spaceless: defaultdict[str, list[_Entry]] = defaultdict(list)
+        self._longest = 1
+
+    def add(self, tool: Tool) -> None:
+        """Enters the tool's name, bare name and aliases."""
+        for entry in _entries(tool):
+            words = _words(entry.name)
+            self._by_words[words].append(entry)
+            self._longest = max(self._longest, min(len(words), MAX_NAME_WORDS))
+            if is_spaceless(entry.name[0]):
+                self._spaceless[entry.name.casefold()].append(entry)
+
+    def remove(self, tool: Tool) -> None:
+        """Takes out what `add` entered."""
+        for entry in _entries(tool):
+            _discard(self._by_words, _words(entry.name), entry)
+            _discard(self._spaceless, entry.name.casefold(), entry)
+
+    def find(self, request: str) -> list[NamedTool]:
+        """The tools that the request names, in the order of their first mention."""
+        text = unicodedata.normalize("NFKC", request[:MAX_REQUEST])
+        pieces = [
+            (part.group().casefold(), run.start() + part.start(), run.start() + part.end())
+            for run in _WORD.finditer(text)
+            for part in _HUMP.finditer(run.group())
+        ]
+        found: dict[str, tuple[int, str]] = {}
+        for first in range(len(pieces)):
+            for last in range(first, min(first + self._longest, len(pieces))):
+                key = tuple(word for word, _, _ in pieces[first : last + 1])
+                entries = self._by_words.get(key)
+                if entries:
+                    start, end = pieces[first][1], pieces[last][2]
+                    self._take(entries, text, start, end, found)
+        for start, end, entries in self._spaceless_hits(text):
+            self._take(entries, text, start, end, found)
+        ordered = sorted(found.items(), key=lambda item: item[1][0])
+        return [NamedTool(tool, written) for tool, (_, written) in ordered]
+
+    def _take(self, entries: list[_Entry], text: str, start: int, end: int, found: dict[str, tuple[int, str]]) -> None:
+        qualified = [entry for entry in entries if entry.qualified]
+        for entry in qualified or (entries if len(entries) <= MAX_SHARERS else ()):
+            if _names(entry, text, start, end):
+                found.setdefault(entry.tool, (start, text[start:end]))
+
+    def _spaceless_hits(self, text: str) -> list[tuple[int, int, list[_Entry]]]:
+        folded = text.casefold()
+        if not self._spaceless or len(folded) != len(text):
+            return []
+        lengths = sorted({len(name) for name in self._spaceless})
+        return [
+            (start, start + length, entries)
+            for start in range(len(folded))
+            if is_spaceless(folded[start])
+            for length in lengths
+            if (entries := self._spaceless.get(folded[start : start + length]))
+        ]
+
+
+def _discard(index: dict[_Key, list[_Entry]], key: _Key, entry: _Entry) -> None:
+    kept = [other for other in index.get(key, ()) if other != entry]
+    if kept:
+        index[key] = kept
+    else:
+        index.pop(key, None)
+
+
+def bare_name(tool: Tool) -> str:
+    """The tool's own name without the prefix of its server or namespace.
+
+    Example:
+        >>> bare_name(Tool(name="github.list_issues")), bare_name(Tool(name="mcp__files__read_file"))
+        ('list_issues', 'read_file')
+    """
+    name = tool.name
+    if any(char.isspace() for char in name):
+        return name
+    tail = re.split(r"[./:]|__", name)[-1]
+    return tail if sum(char.isalpha() for char in tail) >= 2 else name
+
+
+def _entries(tool: Tool) -> list[_Entry]:
+    bare = bare_name(tool)
+    names = {tool.name: True} | dict.fromkeys(tool.aliases, True)
+    names.setdefault(bare, False)
+    return [_Entry(tool.name, unicodedata.normalize("NFKC", name), full) for name, full in names.items()]
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(part.casefold() for run in _WORD.findall(name) for part in _HUMP.findall(run))
+
+
+def _names(entry: _Entry, text: str, start: int, end: int) -> bool:
+    """Whether ``text[start:end]``, whose words are those of the entry, names it."""
+    before, after = text[:start][-1:], text[end : end + 1]
+    if joined(before, text[start]) or joined(text[end - 1], after):
+        return False
+    if _is_inside_identifier(text, start, end):
+        return False
+    if _is_marked(text, start, end):
+        return True
+    if is_spaceless(entry.name[0]):
+        return len(entry.name) >= MIN_SPACELESS
+    words = spoken_name(entry.name).split()
+    telling = [word for word in words if len(word) >= 3 and word not in STOP_WORDS]
+    return len(words) >= 2 and len(telling) >= 2
+
+
+def _is_inside_identifier(text: str, start: int, end: int) -> bool:
+    """Whether a longer dotted, slashed or hyphenated identifier goes on around the span: that is another name."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    goes_on_before = len(before) == 2 and before[1] in "./-:" and joined(before[0], text[start])
+    goes_on_after = len(after) == 2 and after[0] in "./-:" and joined(text[end - 1], after[1])
+    return goes_on_before or goes_on_after
+
+
+def _is_marked(text: str, start: int, end: int) -> bool:
+    before, after = text[:start], text[end:]
+    quoted = before[-1:] in _OPENING and after[:1] in _CLOSING if before and after else False
+    return (
+        quoted
+        or after.startswith("(")
+        or (not before.strip() and not after.strip(" .!?。！？"))
+        or _TOOL_WORD_BEFORE.search(before[-20:]) is not None
+        or _TOOL_WORD_AFTER.match(after[:20]) is not None
+    )

@@ -1,0 +1,253 @@
+"""The router: from a request to checked tool calls, through three stages that each explain themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from ..catalog import Catalog
+from ..catalog.errors import RoutingError
+from .decision import RoutingDecision
+from .intent import IntentClassifier, RuleIntentClassifier
+from .records import Candidate, Intent, Selection, Usage
+from .selection.protocol import Selector
+from .selection.rank import RankSelector
+from .tokens import CatalogCost
+
+if TYPE_CHECKING:
+    from .retrieval import Embedder
+
+T = TypeVar("T")
+
+MAX_CONCURRENT_SELECTIONS = 4
+"""Requests of one `route_many` that stage 3 works on at the same time: a model server is slow, not idle."""
+
+
+class SearchesTools(Protocol):
+    """What the router asks of stage 2; `retrieval.Retriever` is the one that Toolpath ships."""
+
+    def search(self, request: str, k: int, intent: Intent | None = None) -> list[Candidate]:
+        """At most `k` candidates, best first. Called in a worker thread."""
+        ...
+
+    def search_many(
+        self, requests: Sequence[str], k: int, intents: Sequence[Intent] | None = None
+    ) -> list[list[Candidate]]:
+        """The same for many requests at once."""
+        ...
+
+
+class Router:
+    """Finds the tools that serve a request and fills in their arguments.
+
+    Args:
+        catalog: the tools; changes are followed.
+        classifier: stage 1; default: `RuleIntentClassifier` without rules of the user's own.
+        retriever: stage 2; default: `Retriever` over the catalog.
+        selector: stage 3; default: an `LLMSelector` when `model` is given, else `RankSelector`.
+        model: a model for the default selector, as `LLMSelector` takes it ("openai:gpt-5-mini", a pydantic-ai
+            model). Environment variables alone never switch a model on.
+        embedder: for the default retriever; default: the MiniLM model that comes with Toolpath.
+        index: folder for the default retriever's saved index; default: the index lives in memory.
+
+    Raises:
+        RoutingError: an argument is given that another one makes useless.
+
+    Example:
+        >>> decision = Router(catalog).route_sync("what is the weather in Oslo", k=3)
+        >>> decision.calls[0].tool
+        'get_weather'
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        classifier: IntentClassifier | None = None,
+        retriever: SearchesTools | None = None,
+        selector: Selector | None = None,
+        model: Any = None,
+        embedder: Embedder | None = None,
+        index: str | Path | None = None,
+    ) -> None:
+        if retriever is not None and (embedder is not None or index is not None):
+            raise RoutingError(
+                "embedder and index belong to the default retriever: give them to your retriever instead"
+            )
+        if selector is not None and model is not None:
+            raise RoutingError("give either a selector or a model, not both")
+        self.catalog = catalog
+        self.classifier = classifier if classifier is not None else RuleIntentClassifier(catalog)
+        self.retriever = retriever if retriever is not None else _default_retriever(catalog, embedder, index)
+        self.selector = selector if selector is not None else self._default_selector(model)
+        self._cost = CatalogCost(catalog)
+
+    async def route(self, request: str, k: int = 5) -> RoutingDecision:
+        """Routes one request.
+
+        Args:
+            request: what the user wants, in any language.
+            k: candidates to find and to show to stage 3; more than the catalog has is fine.
+
+        Returns:
+            The decision; when no tool fits, it is `abstained` and has no calls.
+
+        Raises:
+            RoutingError: the request is blank or `k` is below 1.
+        """
+        return (await self.route_many([request], k))[0]
+
+    async def route_many(self, requests: Sequence[str], k: int = 5) -> list[RoutingDecision]:
+        """Routes many requests; stages 1 and 2 handle them as one batch.
+
+        Timings of stages 1 and 2 are each request's equal share of the batch.
+
+        Args:
+            requests: the users' texts.
+            k: candidates per request.
+
+        Raises:
+            RoutingError: a request is blank (the message has its position) or `k` is below 1.
+        """
+        _check(requests, k)
+        if not requests:
+            return []
+        if not len(self.catalog):
+            return [_nothing_to_choose_from(request, k) for request in requests]
+        prepared = await anyio.to_thread.run_sync(self._prepare, list(requests), k)
+        decisions: list[RoutingDecision | None] = [None] * len(prepared)
+        limiter = anyio.CapacityLimiter(MAX_CONCURRENT_SELECTIONS)
+
+        async def decide(place: int, draft: RoutingDecision) -> None:
+            async with limiter:
+                decisions[place] = await self._decide(draft)
+
+        if len(prepared) == 1:  # without a task group: an exception of a selector comes out as itself
+            return [await self._decide(prepared[0])]
+        async with anyio.create_task_group() as tasks:
+            for place, draft in enumerate(prepared):
+                tasks.start_soon(decide, place, draft)
+        return [decision for decision in decisions if decision is not None]
+
+    def route_sync(self, request: str, k: int = 5) -> RoutingDecision:
+        """`route` for code without an event loop.
+
+        Raises:
+            RoutingError: as `route`, and when an event loop is running in this thread.
+        """
+        return self._run(lambda: self.route(request, k))
+
+    def route_many_sync(self, requests: Sequence[str], k: int = 5) -> list[RoutingDecision]:
+        """`route_many` for code without an event loop; raises like `route_sync`."""
+        return self._run(lambda: self.route_many(requests, k))
+
+    def _run(self, work: Callable[[], Awaitable[T]]) -> T:
+        if _loop_is_running():
+            raise RoutingError("an event loop is running in this thread: use 'await router.route(...)' instead")
+        return anyio.run(work)
+
+    def _prepare(self, requests: list[str], k: int) -> list[RoutingDecision]:
+        """Stages 1 and 2 for a batch, in a worker thread."""
+        started = time.perf_counter()
+        intents = [self.classifier.classify(request) for request in requests]
+        classified = time.perf_counter()
+        found = self.retriever.search_many(requests, k, intents)
+        searched = time.perf_counter()
+        timings = {
+            "intent": (classified - started) * 1e3 / len(requests),
+            "retrieval": (searched - classified) * 1e3 / len(requests),
+        }
+        return [
+            self._draft(request, tuple(candidates), intent, timings, k)
+            for request, candidates, intent in zip(requests, found, intents, strict=True)
+        ]
+
+    def _draft(
+        self, request: str, candidates: tuple[Candidate, ...], intent: Intent, timings: dict[str, float], k: int
+    ) -> RoutingDecision:
+        size = len(self.catalog)
+        return RoutingDecision(
+            request=request,
+            calls=(),
+            candidates=candidates,
+            intent=intent,
+            selection=Selection(),
+            abstained=True,
+            usage=Usage(
+                shown_tokens=sum(self._cost.of(candidate.tool) for candidate in candidates),
+                catalog_tokens=self._cost.total(),
+            ),
+            timings=timings,
+            k=k,
+            catalog_size=size,
+            eligible=sum(map(intent.keeps, self.catalog)) if intent.narrowed else size,
+        )
+
+    async def _decide(self, draft: RoutingDecision) -> RoutingDecision:
+        """Stage 3 for one request."""
+        started = time.perf_counter()
+        selection = await self.selector.select(draft.request, draft.candidates, draft.intent)
+        took = (time.perf_counter() - started) * 1e3
+        return replace(
+            draft,
+            calls=selection.calls,
+            selection=selection,
+            abstained=selection.abstained,
+            usage=replace(
+                selection.usage, shown_tokens=draft.usage.shown_tokens, catalog_tokens=draft.usage.catalog_tokens
+            ),
+            timings={**draft.timings, "selection": took, "total": sum(draft.timings.values()) + took},
+        )
+
+    def _default_selector(self, model: Any) -> Selector:
+        ranking = RankSelector(self.catalog)
+        if model is None:
+            return ranking
+        from .selection.llm import LLMSelector
+
+        return LLMSelector(model, fallback=ranking)
+
+
+def _loop_is_running() -> bool:
+    try:
+        anyio.current_time()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _check(requests: Sequence[str], k: int) -> None:
+    if isinstance(requests, str):
+        raise RoutingError("route_many takes a list of requests; for one request use route")
+    if k < 1:
+        raise RoutingError(f"k must be at least 1, is {k}")
+    for place, request in enumerate(requests):
+        if not request.strip():
+            where = f" (number {place} of the list)" if len(requests) > 1 else ""
+            raise RoutingError(f"the request is blank{where}: there is nothing to route")
+
+
+def _nothing_to_choose_from(request: str, k: int) -> RoutingDecision:
+    selection = Selection(abstained=True, reason="the catalog is empty")
+    return RoutingDecision(
+        request=request,
+        calls=(),
+        candidates=(),
+        intent=Intent(parts=(request,)),
+        selection=selection,
+        abstained=True,
+        timings={"intent": 0.0, "retrieval": 0.0, "selection": 0.0, "total": 0.0},
+        k=k,
+    )
+
+
+def _default_retriever(catalog: Catalog, embedder: Embedder | None, index: str | Path | None) -> SearchesTools:
+    from .retrieval import Retriever
+
+    return Retriever(catalog, embedder=embedder, index=index)
