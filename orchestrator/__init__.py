@@ -16,7 +16,9 @@ from .pipeline import (
     RunReport,
     StepOutcome,
     StepReport,
+    build_definition,
     constant,
+    load_pipeline,
     ref,
     run_input,
 )
@@ -41,7 +43,9 @@ __all__ = [
     "Runtime",
     "StepOutcome",
     "StepReport",
+    "build_definition",
     "constant",
+    "load_pipeline",
     "ref",
     "run_input",
 ]

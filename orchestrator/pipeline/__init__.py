@@ -1,6 +1,7 @@
 """From steps to a finished run."""
 
 from .builder import PipelineBuilder
+from .definition import build_definition, load_pipeline
 from .outcomes import FallbackPolicy, Missing, StepOutcome
 from .pipeline import Pipeline, RunInterrupted
 from .policies import Fallback, Level, Retry, constant
@@ -23,7 +24,9 @@ __all__ = [
     "RunReport",
     "StepOutcome",
     "StepReport",
+    "build_definition",
     "constant",
+    "load_pipeline",
     "ref",
     "run_input",
 ]

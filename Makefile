@@ -1,0 +1,62 @@
+# make demo             set up, then the main job: route six requests and run the incident pipeline
+# make test             set up, then all tests that need no outside server (under 5 minutes)
+# make test-integration set up, then the tests that need outside servers, a browser or a database
+# make chaos            set up, then long random runs
+# make lint types       style, and types in strict mode
+# make format           mend the style
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# An editable install in strict mode is a tree of links to the files there are: it is renewed when one comes or goes.
+FILES  := $(shell find catalog router orchestrator console -name '*.py' 2>/dev/null | LC_ALL=C sort)
+LINKS  := $(VENV)/.files-$(shell echo '$(FILES)' | cksum | cut -d' ' -f1)
+
+.PHONY: setup demo test test-integration chaos lint types format build clean
+
+setup: $(VENV)/.packages $(LINKS)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# torch first, alone and by its exact version: pip then takes the build that this machine's index offers for it
+# (see README.md for the CPU build), and nothing later replaces it.
+$(VENV)/.packages: constraints.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt "setuptools>=77" --editable ".[dev]" --config-settings editable_mode=strict
+	@touch $@
+
+$(LINKS): $(VENV)/.packages
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable . --config-settings editable_mode=strict
+	@rm -f $(VENV)/.files-*
+	@touch $@
+
+demo: setup
+	$(BIN)/python -m examples.incident
+
+test: setup
+	$(BIN)/python -m pytest -m "not integration and not chaos"
+
+test-integration: setup
+	$(BIN)/python -m pytest -m integration
+
+chaos: setup
+	$(BIN)/python -m pytest -m chaos
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+build: setup
+	$(BIN)/python -m build --wheel --outdir dist
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
