@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -121,3 +122,17 @@ _cached_adapter = functools.lru_cache(maxsize=1024)(_make_adapter)
 def _short(value: Any, limit: int = 60) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def input_from_text(wanted: Input, text: str) -> Any:
+    """What a text typed at a command line means for an input: itself where text is wanted, else the JSON in it.
+
+    Text that fits neither way comes back as it is, so that `check_inputs` can say what was expected.
+    """
+    if not any(_fault(wanted.name, text, one) for one in wanted.types):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return text if any(_fault(wanted.name, value, one) for one in wanted.types) else value

@@ -1,0 +1,57 @@
+"""The `toolpath` command: each subcommand lives in a file of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from .bench import bench
+from .index import index
+from .output import EXIT_INTERRUPTED, ERR, clear_errors
+from .route import route
+from .run import run
+from .show import show
+
+app = typer.Typer(
+    help="Routes requests over large tool catalogs and runs tool pipelines.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (show, route, index, bench, run):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"toolpath {version('toolpath')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Routes requests over large tool catalogs and runs tool pipelines."""
+
+
+def main() -> None:
+    """Entry point of the `toolpath` command."""
+    # a model that is on this machine is loaded without asking its hub about it
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        with clear_errors():
+            app()
+    except KeyboardInterrupt:
+        ERR.print("interrupted")
+        sys.exit(EXIT_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()
