@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from . import story
 
+MAX_SILENCE_MINUTES = 7 * 24 * 60
 STATUSES = ("firing", "acknowledged", "silenced", "resolved")
 
 
@@ -50,14 +52,21 @@ class AlertBook:
                 ended = (fired + dt.timedelta(minutes=6)).isoformat()
                 self._history[number].append({"at": ended, "event": "resolved", "by": "alertdesk"})
 
-    def list(
-        self, status: str = "firing", severity: str = "", service: str = "", limit: str = "20"
-    ) -> list[dict[str, Any]]:
-        """Alerts that match, newest first; the arguments are texts, as they come from a URL's query.
+    def find(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Alerts that match, newest first.
+
+        Args:
+            query: any of status (a status or "any"; default "firing"), severity, service and limit (default
+                "20"), as they come from a URL.
 
         Raises:
-            BadRequest: an unknown status, or a limit that is no positive number.
+            BadRequest: an unknown key or status, or a limit that is no positive number.
         """
+        unknown = sorted(set(query) - {"status", "severity", "service", "limit"})
+        if unknown:
+            raise BadRequest(f"alerts cannot be listed by {', '.join(unknown)}")
+        status, severity, service = (query.get(key, "") for key in ("status", "severity", "service"))
+        status, limit = status or "firing", query.get("limit", "20")
         if status not in (*STATUSES, "any"):
             raise BadRequest(f"status must be one of {', '.join(STATUSES)} or any, not {status!r}")
         if not limit.isdecimal() or int(limit) < 1:
@@ -79,7 +88,7 @@ class AlertBook:
             NoSuchAlert: nobody knows the number.
         """
         with self._lock:
-            return dict(self._find(number))
+            return dict(self._alert(number))
 
     def history(self, number: str) -> list[dict[str, Any]]:
         """What happened to one alert, oldest first.
@@ -88,7 +97,7 @@ class AlertBook:
             NoSuchAlert: nobody knows the number.
         """
         with self._lock:
-            self._find(number)
+            self._alert(number)
             return [dict(event) for event in self._history[number]]
 
     def act(self, number: str, action: str, details: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +110,7 @@ class AlertBook:
             BadRequest: the alert is resolved already, or details are missing.
         """
         with self._lock:
-            alert = self._find(number)
+            alert = self._alert(number)
             event = _event(action, details, self._now)
             if alert["status"] == "resolved" and event["event"] != "resolved":
                 raise BadRequest(f"{number} is resolved; only an alert that is open can be changed")
@@ -112,7 +121,7 @@ class AlertBook:
                 alert["changed"] = event
             return dict(alert)
 
-    def _find(self, number: str) -> dict[str, Any]:
+    def _alert(self, number: str) -> dict[str, Any]:
         if number not in self._alerts:
             raise NoSuchAlert(f"there is no alert {number!r}")
         return self._alerts[number]
@@ -123,7 +132,7 @@ def _event(action: str, details: dict[str, Any], now: dt.datetime) -> dict[str, 
     match action, details:
         case "acknowledge", {"engineer": str(engineer)} if engineer:
             done: dict[str, Any] = {"event": "acknowledged", "by": engineer, "note": str(details.get("note", ""))}
-        case "silence", {"minutes": int(minutes), "reason": str(reason)} if minutes > 0:
+        case "silence", {"minutes": int(minutes), "reason": str(reason)} if 0 < minutes <= MAX_SILENCE_MINUTES:
             until = now + dt.timedelta(minutes=minutes)
             done = {"event": "silenced", "until": until.isoformat(), "reason": reason}
         case "resolve", {"resolution": str(resolution)} if resolution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -141,6 +142,11 @@ class _Server(ThreadingHTTPServer):
         self.service = service
         super().__init__(address, _Handler)
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that left before its answer is no error of ours; everything else is reported as usual."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
@@ -167,7 +173,9 @@ class _Handler(BaseHTTPRequestHandler):
         service._note(f"{method} {url.path} {status}")
         content = json.dumps(answer, ensure_ascii=False).encode()
         self.send_response(status)
-        for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(content))} | headers).items():
+        for name, value in (
+            {"Content-Type": "application/json", "Content-Length": str(len(content))} | headers
+        ).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
@@ -186,13 +194,15 @@ class _Handler(BaseHTTPRequestHandler):
 def _respond(book: AlertBook, method: str, path: str, query: dict[str, str], body: bytes | None) -> tuple[int, Any]:
     """Status and JSON answer of a request that no fault stopped."""
     if body is None:
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"send a body of at most {MAX_BODY} bytes with its length"}
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {
+            "error": f"send a body of at most {MAX_BODY} bytes with its length"
+        }
     try:
         match method, path.strip("/").split("/"):
             case "GET", ["health"]:
                 return HTTPStatus.OK, {"status": "up"}
             case "GET", ["alerts"]:
-                return HTTPStatus.OK, {"alerts": book.list(**query)}
+                return HTTPStatus.OK, {"alerts": book.find(query)}
             case "GET", ["alerts", alert_id]:
                 return HTTPStatus.OK, book.get(alert_id)
             case "GET", ["alerts", alert_id, "history"]:

@@ -179,9 +179,7 @@ def _as_access_line(event: Event) -> str:
     return f'{event.detail["ip"]} - - [{stamp}] "{event.text} HTTP/1.1" {event.detail["status"]} {event.detail["took"]}'
 
 
-_SERVICES: dict[
-    str, tuple[Callable[[dt.datetime, random.Random], Iterator[Event]], Callable[[Event], str]]
-] = {
+_SERVICES: dict[str, tuple[Callable[[dt.datetime, random.Random], Iterator[Event]], Callable[[Event], str]]] = {
     "checkout": (_checkout, _as_json),
     "payments": (_payments, _as_other_json),
     "orders-db": (_orders_db, _as_database_text),

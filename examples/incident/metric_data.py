@@ -92,7 +92,7 @@ def _series(minutes: list[dt.datetime], seed: int) -> Iterator[tuple[str, str, s
     for service, web in WEB.items():
         yield from _web_series(service, web, noisy)
     limit = float(FACTS.connection_limit)
-    connections = noisy("connections", lambda t: 96 * _day(t) + 130 * strength(t), 0.025)
+    connections = noisy("connections", lambda t: 96 * _day(t) + 96 * strength(t), 0.025)
     yield "orders-db", "connections", "connections", [min(limit, value) for value in connections]
     yield "orders-db", "connections_limit", "connections", [limit] * len(minutes)
     yield "orders-db", "query_p95_ms", "ms", noisy("query", lambda t: 12 + 230 * strength(t), 0.06)
@@ -107,9 +107,7 @@ def _web_series(
 ) -> Iterator[tuple[str, str, str, list[float]]]:
     retries = 0.15 if service == "checkout" else 0.0
     requests = noisy(f"{service}/requests", lambda t: web.requests * _day(t) * (1 + retries * strength(t)), 0.03)
-    share = noisy(
-        f"{service}/errors", lambda t: web.errors + (web.errors_in_incident - web.errors) * strength(t), 0.12
-    )
+    share = noisy(f"{service}/errors", lambda t: web.errors + (web.errors_in_incident - web.errors) * strength(t), 0.12)
     errors = [float(round(count * percent / 100)) for count, percent in zip(requests, share, strict=True)]
     yield service, "requests_per_minute", "requests/min", requests
     yield service, "errors_per_minute", "errors/min", errors
@@ -139,9 +137,9 @@ def _day(moment: dt.datetime) -> float:
 
 
 def _after_search_release(moment: dt.datetime) -> float:
-    """A harmless hump after the release of search: full at 14:05, gone at 14:11."""
+    """A harmless hump after the release of search: full at 14:05, gone at 14:17."""
     passed = (moment - at("14:05")).total_seconds() / 60
-    return 1 - passed / 6 if 0 <= passed < 6 else 0.0
+    return 1 - passed / 12 if 0 <= passed < 12 else 0.0
 
 
 def _backlog(moment: dt.datetime) -> float:

@@ -30,27 +30,52 @@ class Facts:
         saturated: when the database has no connection left.
         snapshot_taken: when the metrics gateway wrote its last snapshot.
         connection_limit: connections that the orders database admits.
+        service: the service that customers see failing.
+        database: as the metrics call it.
+        bad_version: of the service; the one that began it.
+        good_version: of the service; the one to go back to.
+        deployment_id: of the bad release.
+        alert_id: the first alert of the incident.
+        incident_id: as people declared it.
+        runbook_id: the procedure that fits.
     """
 
-    now: dt.datetime = at("15:10")
-    first_minute: dt.datetime = at("03:10")
-    first_log: dt.datetime = at("12:10")
-    deployed: dt.datetime = at("14:19")
-    incident_start: dt.datetime = at("14:20")
-    saturated: dt.datetime = at("14:28")
-    snapshot_taken: dt.datetime = at("14:56")
-    connection_limit: int = 200
-    service: str = "checkout"
-    database: str = "orders-db"
-    bad_version: str = "4.18.0"
-    good_version: str = "4.17.2"
-    deployment_id: str = "DEP-3071"
-    alert_id: str = "AL-1042"
-    incident_id: str = "INC-204"
-    runbook_id: str = "db-connection-saturation"
+    now: dt.datetime
+    first_minute: dt.datetime
+    first_log: dt.datetime
+    deployed: dt.datetime
+    incident_start: dt.datetime
+    saturated: dt.datetime
+    snapshot_taken: dt.datetime
+    connection_limit: int
+    service: str
+    database: str
+    bad_version: str
+    good_version: str
+    deployment_id: str
+    alert_id: str
+    incident_id: str
+    runbook_id: str
 
 
-FACTS = Facts()
+FACTS = Facts(
+    now=at("15:10"),
+    first_minute=at("03:10"),
+    first_log=at("12:10"),
+    deployed=at("14:19"),
+    incident_start=at("14:20"),
+    saturated=at("14:28"),
+    snapshot_taken=at("14:56"),
+    connection_limit=200,
+    service="checkout",
+    database="orders-db",
+    bad_version="4.18.0",
+    good_version="4.17.2",
+    deployment_id="DEP-3071",
+    alert_id="AL-1042",
+    incident_id="INC-204",
+    runbook_id="db-connection-saturation",
+)
 
 TEAMS = {
     "checkout": "orders",
@@ -171,16 +196,16 @@ TIMELINE = [
 
 ALERTS = [
     # id, rule, severity, service, status, fired, value, threshold, unit, runbook, summary
-    ("AL-1039", "search-latency-p99", "warning", "search", "resolved", at("14:07"), 912.0, 800.0, "ms",
+    ("AL-1039", "search-latency-p99", "warning", "search", "resolved", at("14:07"), 843.9, 800.0, "ms",
      "search-latency", "p99 latency of search above 800 ms for 2 minutes"),
-    ("AL-1041", "notifications-queue-depth", "warning", "notifications", "firing", at("14:02"), 3120.0, 3000.0,
+    ("AL-1041", "notifications-queue-depth", "warning", "notifications", "firing", at("14:02"), 3100.3, 3000.0,
      "messages", "queue-backlog", "mail queue above 3000 messages"),
-    ("AL-1042", "checkout-latency-p99", "critical", "checkout", "firing", at("14:24"), 1544.0, 800.0, "ms",
+    ("AL-1042", "checkout-latency-p99", "critical", "checkout", "firing", at("14:24"), 1777.2, 800.0, "ms",
      "db-connection-saturation", "p99 latency of checkout above 800 ms for 2 minutes"),
-    ("AL-1043", "orders-db-connections", "critical", "orders-db", "firing", at("14:27"), 188.0, 180.0, "connections",
+    ("AL-1043", "orders-db-connections", "critical", "orders-db", "firing", at("14:27"), 196.6, 180.0, "connections",
      "db-connection-saturation", "more than 90% of the connections of orders-db in use"),
-    ("AL-1044", "checkout-error-rate", "critical", "checkout", "firing", at("14:29"), 11.2, 5.0, "%",
+    ("AL-1044", "checkout-error-rate", "critical", "checkout", "firing", at("14:29"), 13.2, 5.0, "%",
      "checkout-errors", "more than 5% of checkout requests fail"),
-    ("AL-1045", "gateway-5xx", "warning", "gateway", "firing", at("14:33"), 2.1, 1.0, "%",
+    ("AL-1045", "gateway-5xx", "warning", "gateway", "firing", at("14:33"), 2.2, 1.0, "%",
      "gateway-5xx", "more than 1% of all requests answered with 5xx"),
 ]  # fmt: skip
