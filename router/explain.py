@@ -51,7 +51,7 @@ def _stage(name: str, summary: str, decision: RoutingDecision, key: str) -> str:
 def _intent(decision: RoutingDecision) -> list[str]:
     intent = decision.intent
     if intent.narrowed:
-        kept = ", ".join(printable(category) for category in intent.categories)
+        kept = ", ".join(printable(category) for category in intent.categories) or "those that the caller allows"
         summary = f"keeps {decision.eligible} of {decision.catalog_size} tools: {kept}"
     else:
         summary = f"keeps all {decision.catalog_size} tools"

@@ -18,6 +18,7 @@ class Intent:
         exact: names of tools that the request names outright (by name or alias); they always survive.
         parts: the sub-requests that the request seems to hold; a single part is the request itself.
         language: ISO 639-1 code of the request's main language ("en", "zh", ...), "und" when unclear.
+        within: names of the only tools that the caller allows, or None: all. Nothing survives outside of them.
     """
 
     categories: tuple[str, ...] = ()
@@ -25,15 +26,16 @@ class Intent:
     exact: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     language: str = "und"
+    within: frozenset[str] | None = None
 
     @property
     def narrowed(self) -> bool:
-        """Whether stage 1 dropped anything at all."""
-        return bool(self.categories)
+        """Whether stage 1 or its caller dropped anything at all."""
+        return bool(self.categories) or self.within is not None
 
     def keeps(self, tool: Tool) -> bool:
-        """Whether stage 1 lets `tool` through: kept category, no category at all, or named outright."""
-        return (
+        """Whether `tool` may be found: allowed by the caller; kept category, no category or named outright."""
+        return (self.within is None or tool.name in self.within) and (
             not self.categories or tool.category is None or tool.category in self.categories or tool.name in self.exact
         )
 

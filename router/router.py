@@ -88,22 +88,25 @@ class Router:
         self.selector = selector if selector is not None else self._default_selector(model)
         self._cost = CatalogCost(catalog)
 
-    async def route(self, request: str, k: int = 5) -> RoutingDecision:
+    async def route(self, request: str, k: int = 5, *, within: Collection[str] | None = None) -> RoutingDecision:
         """Routes one request.
 
         Args:
             request: what the user wants, in any language.
             k: candidates to find and to show to stage 3; more than the catalog has is fine.
+            within: names of the only tools that may be found, such as those that a caller may use; None: all.
 
         Returns:
             The decision; when no tool fits, it is `abstained` and has no calls.
 
         Raises:
-            RoutingError: the request is blank or `k` is below 1.
+            RoutingError: the request is blank, `k` is below 1, or `within` names an unknown tool.
         """
-        return (await self.route_many([request], k))[0]
+        return (await self.route_many([request], k, within=[within]))[0]
 
-    async def route_many(self, requests: Sequence[str], k: int = 5) -> list[RoutingDecision]:
+    async def route_many(
+        self, requests: Sequence[str], k: int = 5, *, within: Sequence[Collection[str] | None] | None = None
+    ) -> list[RoutingDecision]:
         """Routes many requests; stages 1 and 2 handle them as one batch.
 
         Timings of stages 1 and 2 are each request's equal share of the batch.
@@ -111,16 +114,21 @@ class Router:
         Args:
             requests: the users' texts.
             k: candidates per request.
+            within: for each request, the names of the only tools that may be found, or None: all.
 
         Raises:
-            RoutingError: a request is blank (the message has its position) or `k` is below 1.
+            RoutingError: a request is blank (the message has its position), `k` is below 1, or `within` has
+                another length than `requests` or names an unknown tool.
         """
         _check(requests, k)
+        allowed = [_allowed(names, self.catalog) for names in (within if within is not None else [None] * len(requests))]
+        if len(allowed) != len(requests):
+            raise RoutingError(f"within must say something for each of {len(requests)} requests, has {len(allowed)}")
         if not requests:
             return []
         if not len(self.catalog):
             return [_nothing_to_choose_from(request, k) for request in requests]
-        prepared = await anyio.to_thread.run_sync(self._prepare, list(requests), k)
+        prepared = await anyio.to_thread.run_sync(self._prepare, list(requests), k, allowed)
         decisions: list[RoutingDecision | None] = [None] * len(prepared)
         limiter = anyio.CapacityLimiter(MAX_CONCURRENT_SELECTIONS)
 
@@ -152,10 +160,13 @@ class Router:
             raise RoutingError("an event loop is running in this thread: use 'await router.route(...)' instead")
         return anyio.run(work)
 
-    def _prepare(self, requests: list[str], k: int) -> list[RoutingDecision]:
+    def _prepare(self, requests: list[str], k: int, allowed: list[frozenset[str] | None]) -> list[RoutingDecision]:
         """Stages 1 and 2 for a batch, in a worker thread."""
         started = time.perf_counter()
-        intents = [self.classifier.classify(request) for request in requests]
+        intents = [
+            replace(self.classifier.classify(request), within=names)
+            for request, names in zip(requests, allowed, strict=True)
+        ]
         classified = time.perf_counter()
         found = self.retriever.search_many(requests, k, intents)
         searched = time.perf_counter()
@@ -231,6 +242,17 @@ def _check(requests: Sequence[str], k: int) -> None:
         if not request.strip():
             where = f" (number {place} of the list)" if len(requests) > 1 else ""
             raise RoutingError(f"the request is blank{where}: there is nothing to route")
+
+
+def _allowed(names: Collection[str] | None, catalog: Catalog) -> frozenset[str] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise RoutingError(f"within takes a list of names, got the text {names!r}")
+    unknown = sorted(name for name in names if name not in catalog)
+    if unknown:
+        raise RoutingError(f"within names tools that the catalog does not have: {', '.join(map(repr, unknown[:5]))}")
+    return frozenset(catalog.get(name).name for name in names)
 
 
 def _nothing_to_choose_from(request: str, k: int) -> RoutingDecision:
