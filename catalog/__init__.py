@@ -1,5 +1,6 @@
 """What a tool is and where tools come from."""
 
+from .arguments import validate_arguments
 from .calls import ArgumentOrigin, Degraded, ToolCall, ToolResult, new_call_id
 from .catalog import Catalog, CatalogChange
 from .errors import (
@@ -44,5 +45,6 @@ __all__ = [
     "Trust",
     "UnknownToolError",
     "new_call_id",
+    "validate_arguments",
     "walk_parameters",
 ]

@@ -17,6 +17,9 @@ MAX_DEPTH = 128
 MAX_VALUES = 500_000
 """Values in one document, counted as often as they are reachable: shared or circular parts cannot hide their size."""
 
+MAX_BITS = 13_000
+"""Bits of an integer: some 3,900 digits, just under what Python agrees to write out (4,300)."""
+
 _PLAIN_KEY = re.compile(r"[^\s.\[\]\"']+")
 
 _JSON_NAMES: dict[type, str] = {
@@ -85,7 +88,7 @@ def json_fault(value: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_
         if isinstance(container, dict):
             for key in container:
                 if not isinstance(key, str):
-                    return JsonFault(_path_of(link), f"the key {key!r} is not a string (quote it in YAML)")
+                    return JsonFault(_path_of(link), f"the key {key!r} is not a string")
                 if not key.isascii() and not _encodable(key):
                     return JsonFault(_path_of(link), "a key holds an unpaired surrogate")
             members: Iterable[tuple[Any, Any]] = container.items()
@@ -109,8 +112,10 @@ def json_fault(value: Any, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_
 
 
 def _leaf_fault(value: Any) -> str | None:
-    if value is None or isinstance(value, (bool, int, dict, list)):
+    if value is None or isinstance(value, (bool, dict, list)):
         return None
+    if isinstance(value, int):
+        return None if value.bit_length() <= MAX_BITS else "an integer of more than 3,900 digits"
     if isinstance(value, str):
         return None if value.isascii() or _encodable(value) else "holds an unpaired surrogate"
     if isinstance(value, float):

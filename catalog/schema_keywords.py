@@ -1,4 +1,4 @@
-"""Which keywords of JSON Schema hold further schemas, and how to visit those: what the other schema modules build on."""
+"""Which keywords of JSON Schema hold further schemas, and how to visit those; the other schema modules build on it."""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ _names = st.lists(st.sampled_from(NAMES), unique=True, max_size=2)
 _texts = st.sampled_from(["", "what it is", "说明"])
 
 _leaf_schemas: st.SearchStrategy[Any] = st.one_of(
-    _optional({"type": st.just("string")}, minLength=_small, maxLength=_small, pattern=st.just("^x"), description=_texts),
+    _optional(
+        {"type": st.just("string")}, minLength=_small, maxLength=_small, pattern=st.just("^x"), description=_texts
+    ),
     _optional({"type": st.sampled_from(["integer", "number"])}, minimum=_small, exclusiveMaximum=_small),
     st.fixed_dictionaries({"type": st.lists(st.sampled_from(["string", "null", "integer"]), min_size=1, unique=True)}),
     st.fixed_dictionaries({"enum": st.lists(scalars, min_size=1, max_size=4, unique_by=repr)}),
@@ -70,7 +72,9 @@ def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.fixed_dictionaries({"oneOf": some}),
         st.fixed_dictionaries({"not": inner}),
         st.fixed_dictionaries({"if": inner, "then": inner}),
-        _optional({"allOf": st.lists(_object_schemas(inner), min_size=1, max_size=3)}, unevaluatedProperties=st.just(False)),
+        _optional(
+            {"allOf": st.lists(_object_schemas(inner), min_size=1, max_size=3)}, unevaluatedProperties=st.just(False)
+        ),
     )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-
 from toolpath.catalog import Parameter, SchemaError, walk_parameters
 from toolpath.catalog.schema import normalise_parameters
 

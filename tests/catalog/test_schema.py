@@ -9,7 +9,6 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-
 from toolpath.catalog import SchemaError
 from toolpath.catalog.schema import check_schema, normalise_parameters
 
@@ -91,7 +90,10 @@ def test_a_reference_through_the_documents_own_id_is_local() -> None:
 
 
 def test_recursive_definitions_are_kept_and_the_top_level_still_shows_its_properties() -> None:
-    node = {"type": "object", "properties": {"next": {"$ref": "#/definitions/Node"}, "unit": {"$ref": "#/definitions/U"}}}
+    node = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/definitions/Node"}, "unit": {"$ref": "#/definitions/U"}},
+    }
     normal = normalise_parameters(
         {"$ref": "#/definitions/Node", "definitions": {"Node": node, "U": {"type": "string"}}}
     )
@@ -106,7 +108,10 @@ def test_a_schema_that_contains_itself_keeps_the_reference_to_the_top() -> None:
 
 def test_definitions_that_double_at_each_level_are_kept_instead_of_exploding() -> None:
     levels = {
-        f"D{i}": {"type": "object", "properties": {"l": {"$ref": f"#/$defs/D{i + 1}"}, "r": {"$ref": f"#/$defs/D{i + 1}"}}}
+        f"D{i}": {
+            "type": "object",
+            "properties": {"l": {"$ref": f"#/$defs/D{i + 1}"}, "r": {"$ref": f"#/$defs/D{i + 1}"}},
+        }
         for i in range(40)
     }
     normal = normalise_parameters({"$ref": "#/$defs/D0", "$defs": {**levels, "D40": {"type": "string"}}})
@@ -196,13 +201,19 @@ def test_draft_4_bounds_become_numbers() -> None:
         ({"properties": {"a.b": {"required": True}}}, r"at 'properties\[\"a.b\"\].required'"),
         ({"properties": {"a": {"$ref": "http://example.com/s"}}}, "at 'properties.a': .* leads out of the schema"),
         ({"properties": {"a": {"$ref": "#/$defs/Gone"}}}, "at 'properties.a': .* leads nowhere"),
-        ({"properties": {"a": {"$ref": "#/required"}}, "required": []}, "at 'properties.a': .* does not lead to a schema"),
+        (
+            {"properties": {"a": {"$ref": "#/required"}}, "required": []},
+            "at 'properties.a': .* does not lead to a schema",
+        ),
         ({"properties": {"a": {"$ref": "#gone"}}}, "at 'properties.a': .* anchor"),
         ({"properties": {"a": {"$ref": 5}}}, "at 'properties.a"),
         ({"properties": {"a": {"pattern": "(["}}}, "at 'properties.a.pattern'"),
         ({"properties": {"a": {"default": float("nan")}}}, "at 'properties.a.default': nan is not a JSON number"),
         ({"properties": {"a": {"enum": ("x",)}}}, "at 'properties.a.enum': a Python tuple is not a JSON value"),
-        ({"properties": {"a": {"description": "\ud800"}}}, "at 'properties.a.description': holds an unpaired surrogate"),
+        (
+            {"properties": {"a": {"description": "\ud800"}}},
+            "at 'properties.a.description': holds an unpaired surrogate",
+        ),
         ({"properties": {"a": {"$dynamicRef": "#x"}}}, "at 'properties.a': '\\$dynamicRef' is not supported"),
         ({"$schema": "https://example.com/own"}, "known are draft-04"),
         ({"$ref": "#"}, "circle"),
@@ -280,10 +291,20 @@ def test_normalising_twice_changes_nothing_and_the_input_is_left_alone(schema: d
     assert schema == before
 
 
-@given(st.recursive(st.none() | st.integers() | st.text(max_size=3) | st.sampled_from(["object", "#"]), lambda inner: (
-    st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["type", "properties", "allOf", "anyOf", "items", "$ref", "enum", "required", "$defs"]), inner, max_size=4)
-), max_leaves=12))
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3) | st.sampled_from(["object", "#"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["type", "properties", "allOf", "anyOf", "items", "$ref", "enum", "required", "$defs"]),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
 def test_anything_else_is_refused_with_a_schema_error_and_nothing_worse(junk: Any) -> None:
     try:
         normal = normalise_parameters(junk)
