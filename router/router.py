@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -121,7 +121,9 @@ class Router:
                 another length than `requests` or names an unknown tool.
         """
         _check(requests, k)
-        allowed = [_allowed(names, self.catalog) for names in (within if within is not None else [None] * len(requests))]
+        if within is None:
+            within = [None] * len(requests)
+        allowed = [_allowed(names, self.catalog) for names in within]
         if len(allowed) != len(requests):
             raise RoutingError(f"within must say something for each of {len(requests)} requests, has {len(allowed)}")
         if not requests:
