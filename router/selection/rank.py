@@ -20,7 +20,7 @@ class RankSelector:
         clock: the current local time, for arguments such as "tomorrow"; without it such words are left alone.
     """
 
-    def __init__(self, catalog: Catalog, *, clock: Clock | None = None) -> None:
+    def __init__(self, catalog: Catalog | None = None, *, clock: Clock | None = None) -> None:
         self._catalog = catalog
         self._clock = clock
 

@@ -1,0 +1,165 @@
+"""The two ways to make a model answer, each as the messages and parameters of a pydantic-ai request.
+
+Imported only where pydantic-ai is there (extra ``llm``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.tools import ToolDefinition
+
+from ...catalog import Tool
+from .answer import Answer, AnsweredCall, AnswerError, answer_schema, read_answer
+from .names import SafeNames
+from .prompts import (
+    INSTRUCTIONS,
+    JSON_INSTRUCTIONS,
+    MAX_REPLY_SHOWN,
+    NATIVE_INSTRUCTIONS,
+    NO_TOOL_FITS,
+    NO_TOOL_FITS_DESCRIPTION,
+    json_prompt,
+    neutral,
+    request_prompt,
+    shown_description,
+    shown_parameters,
+)
+
+
+class Dialogue(Protocol):
+    """One way to ask."""
+
+    parameters: ModelRequestParameters
+    settings: dict[str, Any]
+
+    def opening(self, request: str) -> list[ModelMessage]:
+        """The first messages."""
+        ...
+
+    def read(self, response: ModelResponse) -> Answer:
+        """The answer in a response; raises `AnswerError` when there is none."""
+        ...
+
+    def repair(self, response: ModelResponse | None, prompt: str) -> list[ModelMessage]:
+        """The messages that send a wrong response back."""
+        ...
+
+
+class JsonDialogue:
+    """Asks for one JSON object, held to a schema where the model's profile allows it.
+
+    Args:
+        tools: the candidates, best first.
+        with_schema: whether to send the schema; without it the instructions alone ask for JSON.
+    """
+
+    def __init__(self, tools: Sequence[Tool], with_schema: bool) -> None:
+        self._tools = tools
+        self.settings: dict[str, Any] = {}
+        if with_schema:
+            schema = OutputObjectDefinition(
+                json_schema=answer_schema([tool.name for tool in tools]), name="tool_choice", strict=False
+            )
+            self.parameters = ModelRequestParameters(output_mode="native", output_object=schema)
+        else:
+            self.parameters = ModelRequestParameters()
+
+    def opening(self, request: str) -> list[ModelMessage]:
+        """Instructions, then the tools and the request."""
+        return _opening(INSTRUCTIONS + JSON_INSTRUCTIONS, json_prompt(self._tools, request))
+
+    def read(self, response: ModelResponse) -> Answer:
+        """The answer in the response's text."""
+        return read_answer(_text(response))
+
+    def repair(self, response: ModelResponse | None, prompt: str) -> list[ModelMessage]:
+        """The wrong answer as it came, cut where it rambles, and what is wrong with it."""
+        said = TextPart(_text(response)[:MAX_REPLY_SHOWN] if response is not None else "")
+        return [ModelResponse(parts=[said]), ModelRequest(parts=[UserPromptPart(prompt)])]
+
+
+class NativeDialogue:
+    """Asks through the provider's own tool calling.
+
+    Args:
+        tools: the candidates, best first.
+        with_schema: not used; both dialogues are made alike.
+    """
+
+    def __init__(self, tools: Sequence[Tool], with_schema: bool) -> None:
+        self._names = SafeNames([tool.name for tool in tools], taken=[NO_TOOL_FITS])
+        definitions = [
+            ToolDefinition(
+                name=self._names.safe(tool.name),
+                description=neutral(shown_description(tool)),
+                parameters_json_schema=shown_parameters(tool),
+                strict=False,
+            )
+            for tool in tools
+        ]
+        none = {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]}
+        definitions.append(
+            ToolDefinition(name=NO_TOOL_FITS, description=NO_TOOL_FITS_DESCRIPTION, parameters_json_schema=none)
+        )
+        self.parameters = ModelRequestParameters(function_tools=definitions)
+        self.settings: dict[str, Any] = {"tool_choice": "required"}
+
+    def opening(self, request: str) -> list[ModelMessage]:
+        """Instructions, then the request; the tools travel in the parameters."""
+        return _opening(INSTRUCTIONS + NATIVE_INSTRUCTIONS, request_prompt(request))
+
+    def read(self, response: ModelResponse) -> Answer:
+        """The tool calls of the response, or those that a model without tool calling wrote into its text."""
+        parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        said = _text(response)
+        if parts:
+            calls = [AnsweredCall(tool=part.tool_name, arguments=_arguments(part)) for part in parts]
+        else:
+            answer = read_answer(said)
+            if answer.none_fits:
+                return answer
+            calls, said = list(answer.calls), answer.reason
+        real = [call for call in calls if call.tool != NO_TOOL_FITS]
+        if not real:
+            return Answer(none_fits=True, reason=str(calls[0].arguments.get("reason", "")))
+        named = [call.model_copy(update={"tool": self._names.original(call.tool) or call.tool}) for call in real]
+        return Answer(calls=tuple(named), reason=" ".join(said.split())[:300])
+
+    def repair(self, response: ModelResponse | None, prompt: str) -> list[ModelMessage]:
+        """The wrong response and, for each of its calls, that it did not run: providers want every call answered."""
+        parts: list[ModelRequestPart] = [
+            ToolReturnPart(part.tool_name, "did not run", tool_call_id=part.tool_call_id)
+            for part in (response.parts if response is not None else ())
+            if isinstance(part, ToolCallPart)
+        ]
+        return [response or ModelResponse(parts=[TextPart("")]), ModelRequest(parts=[*parts, UserPromptPart(prompt)])]
+
+
+def _opening(instructions: str, prompt: str) -> list[ModelMessage]:
+    return [ModelRequest(parts=[SystemPromptPart(instructions), UserPromptPart(prompt)])]
+
+
+def _text(response: ModelResponse) -> str:
+    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def _arguments(part: ToolCallPart) -> dict[str, Any]:
+    try:
+        return part.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError) as error:
+        raise AnswerError(f"the arguments of {part.tool_name!r} are no JSON object") from error
