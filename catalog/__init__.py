@@ -3,6 +3,7 @@
 from .arguments import validate_arguments
 from .calls import ArgumentOrigin, Degraded, ToolCall, ToolResult, new_call_id
 from .catalog import Catalog, CatalogChange
+from .decorator import tool
 from .errors import (
     ERROR_TABLE,
     CatalogError,
@@ -11,6 +12,7 @@ from .errors import (
     ErrorInfo,
     RetryAdvice,
     SchemaError,
+    SignatureError,
     ToolError,
     ToolFormatError,
     ToolpathError,
@@ -36,6 +38,7 @@ __all__ = [
     "RetryAdvice",
     "SchemaError",
     "SideEffect",
+    "SignatureError",
     "Tool",
     "ToolCall",
     "ToolError",
@@ -45,6 +48,7 @@ __all__ = [
     "Trust",
     "UnknownToolError",
     "new_call_id",
+    "tool",
     "validate_arguments",
     "walk_parameters",
 ]

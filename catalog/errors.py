@@ -7,7 +7,8 @@ The tree::
     │   ├── DuplicateToolError       two tools claim one name or alias
     │   ├── UnknownToolError         no tool has that name (says which names are near)
     │   ├── ToolFormatError          an entry of a tool list cannot be read (file, index, field)
-    │   └── SchemaError              a JSON Schema cannot be used
+    │   ├── SchemaError              a JSON Schema cannot be used
+    │   └── SignatureError           @tool cannot describe a function (names the parameter)
     ├── RoutingError                 a request cannot be routed
     │   ├── EmbedderError            the embedding model is missing, altered or of another size
     │   ├── IndexMismatchError       a saved index belongs to another model, catalog or version
@@ -73,6 +74,10 @@ class ToolFormatError(CatalogError):
 
 class SchemaError(CatalogError):
     """Raised when a JSON Schema is not valid, refers outside itself, or cannot be satisfied."""
+
+
+class SignatureError(CatalogError):
+    """Raised when `@tool` cannot make a tool from a function; names the parameter and the way out."""
 
 
 class RoutingError(ToolpathError):

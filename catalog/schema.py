@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema_rs
 
 from .errors import SchemaError
+from .formats import FORMATS
 from .json_values import JsonFault, json_fault, json_type, place
 from .schema_keywords import Schema, map_children
 from .schema_merging import merge
@@ -72,11 +73,15 @@ def check_schema(schema: Schema) -> None:
 def compile_schema(schema: Schema) -> jsonschema_rs.Validator:
     """A validator of `schema` in the dialect that it names (default 2020-12), which checks formats too.
 
+    Times and date-times may lack their offset.
+
     Raises:
         SchemaError: the schema is not valid, or a pattern is not a regular expression.
     """
     try:
-        return jsonschema_rs.validator_for(schema, validate_formats=True, retriever=_refuse_to_fetch)
+        return jsonschema_rs.validator_for(
+            schema, validate_formats=True, formats=dict(FORMATS), retriever=_refuse_to_fetch
+        )
     except jsonschema_rs.ValidationError as fault:
         raise SchemaError(f"{place(fault.instance_path)}: {fault.message}") from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:

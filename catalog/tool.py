@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from .errors import CatalogError
+from .json_values import json_fault
 from .schema import Schema, check_schema, normalise_parameters
 
 MAX_NAME_LENGTH = 256
@@ -48,7 +50,7 @@ class RateLimit(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     calls: int = Field(ge=1)
-    per: float = Field(gt=0)
+    per: float = Field(gt=0, allow_inf_nan=False)
 
 
 class Deprecation(BaseModel):
@@ -69,6 +71,11 @@ class Original(BaseModel):
 
     shape: str
     entry: dict[str, Any]
+
+    @field_validator("entry")
+    @classmethod
+    def _entry_is_json(cls, entry: dict[str, Any]) -> dict[str, Any]:
+        return _checked_json(entry)
 
 
 class Tool(BaseModel):
@@ -126,8 +133,8 @@ class Tool(BaseModel):
     permission: Permission | None = None
     side_effect: SideEffect | None = None
     idempotent: bool | None = None
-    timeout: float | None = Field(default=None, gt=0)
-    cache_ttl: float | None = Field(default=None, ge=0)
+    timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    cache_ttl: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     rate_limit: RateLimit | None = None
     fallbacks: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
@@ -156,6 +163,11 @@ class Tool(BaseModel):
     def _normalise_parameters(cls, parameters: Any) -> Any:
         return normalise_parameters(parameters) if isinstance(parameters, dict) else parameters
 
+    @field_validator("metadata")
+    @classmethod
+    def _metadata_is_json(cls, metadata: dict[str, Any]) -> dict[str, Any]:
+        return _checked_json(metadata)
+
     @field_validator("returns")
     @classmethod
     def _check_returns(cls, returns: Schema | None) -> Schema | None:
@@ -166,6 +178,19 @@ class Tool(BaseModel):
     def with_handler(self, handler: Callable[..., Any]) -> Tool:
         """The same tool, run by `handler`."""
         return self.model_copy(update={"handler": handler})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the handler, so that a decorated function is still a function (a coroutine when it is async).
+
+        Raises:
+            CatalogError: the tool has no handler.
+        """
+        if self.handler is None:
+            raise CatalogError(
+                f"the tool {self.name!r} is only described, nothing runs it; give it a function with "
+                "Tool.with_handler or Catalog.bind"
+            )
+        return self.handler(*args, **kwargs)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -179,3 +204,10 @@ def _checked_name(name: str) -> str:
     if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") for char in name):
         raise ValueError("must not contain control or invisible characters")
     return name
+
+
+def _checked_json(value: dict[str, Any]) -> dict[str, Any]:
+    fault = json_fault(value)
+    if fault is not None:
+        raise ValueError(f"at {fault.path!r}: {fault.reason}" if fault.path else fault.reason)
+    return value

@@ -207,6 +207,21 @@ def test_formats_are_checked(kind: str, good: str, bad: str) -> None:
     assert "expected string that is a" in faults({"x": bad}, schema)["x"]
 
 
+@pytest.mark.parametrize("text", ["10:30:00", "10:30:00.5Z", "23:59:60+02:00"])
+def test_a_time_may_lack_its_offset(text: str) -> None:
+    properties = {"x": {"type": "string", "format": "time"}, "y": {"type": "string", "format": "date-time"}}
+    arguments = {"x": text, "y": f"2024-02-29T{text}"}
+    assert validate_arguments({"type": "object", "properties": properties}, arguments) == arguments
+
+
+@pytest.mark.parametrize("text", ["24:00:00", "10:30", "10:61:00", "١٠:30:00", "10:30:00+25:00", "noon"])
+def test_what_is_no_time_of_day_is_refused(text: str) -> None:
+    properties = {"x": {"type": "string", "format": "time"}, "y": {"type": "string", "format": "date-time"}}
+    schema = {"type": "object", "properties": properties}
+    assert set(faults({"x": text, "y": f"2024-02-29T{text}"}, schema)) == {"x", "y"}
+    assert set(faults({"y": "2025-02-29T10:00:00Z"}, schema)) == {"y"}
+
+
 def test_a_long_value_is_cut() -> None:
     assert len(faults({"city": "Oslo", "nights": "z" * 1_000_000})["nights"]) < 200
 
