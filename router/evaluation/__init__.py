@@ -1,0 +1,28 @@
+"""How well a router chooses: labelled requests, the scoring behind `toolpath bench`, and its report."""
+
+from .arguments import ArgumentScore
+from .evaluate import evaluate, evaluate_sync
+from .outcomes import Confusion, Fate, GoldOutcome, Outcome, judge
+from .queries import Query, QueryError, load_queries, resolve_names, sample, where_fields
+from .report import BenchReport, Tokens
+from .scores import Scores
+
+__all__ = [
+    "ArgumentScore",
+    "BenchReport",
+    "Confusion",
+    "Fate",
+    "GoldOutcome",
+    "Outcome",
+    "Query",
+    "QueryError",
+    "Scores",
+    "Tokens",
+    "evaluate",
+    "evaluate_sync",
+    "judge",
+    "load_queries",
+    "resolve_names",
+    "sample",
+    "where_fields",
+]
