@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import platformdirs
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ..catalog import Catalog, load_catalog
-from .output import note
+from ..catalog import Catalog
+from .output import ERR, note
 
 if TYPE_CHECKING:
-    from ..router import Embedder
+    from ..router import Embedder, Retriever
 
 CatalogArgument = Annotated[
     str, typer.Argument(metavar="CATALOG", help="A file (.jsonl, .json, .yaml), a folder, or module:attribute.")
@@ -22,14 +23,16 @@ EmbedderOption = Annotated[
     str | None,
     typer.Option(help="A sentence-transformers model by name or path; 'hash' needs no model. Default: MiniLM."),
 ]
-IndexOption = Annotated[Path | None, typer.Option(help="Folder of a saved index. Default: one in the user's cache.")]
+IndexOption = Annotated[
+    Path | None, typer.Option(help="Folder of the index, made when it is not there. Default: in the user's cache.")
+]
 LenientOption = Annotated[bool, typer.Option("--lenient", help="Leave out malformed entries instead of stopping.")]
 ModelOption = Annotated[
     str | None,
     typer.Option(help="Model for stage 3, such as openai:gpt-5-mini or anthropic:claude-haiku-4-5."),
 ]
 BaseUrlOption = Annotated[
-    str | None, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8080/v1.")
+    str | None, typer.Option(help="An OpenAI-compatible server for --model, such as http://127.0.0.1:8080/v1.")
 ]
 
 
@@ -39,8 +42,7 @@ def open_catalog(spec: str, *, lenient: bool = False) -> Catalog:
     Raises:
         CatalogError: it cannot be read.
     """
-    loaded = load_catalog(spec, strict=not lenient)
-    return loaded
+    raise NotImplementedError
 
 
 def open_embedder(name: str | None) -> Embedder | None:
@@ -52,20 +54,52 @@ def open_embedder(name: str | None) -> Embedder | None:
     return HashEmbedder() if name == "hash" else SentenceTransformerEmbedder(name)
 
 
-def open_model(model: str | None, base_url: str | None) -> Any:
-    """The selector that the model options ask for; None: the ranking decides."""
+def open_selector(model: str | None, base_url: str | None, catalog: Catalog) -> Any:
+    """The selector that the model options ask for; None: the ranking decides.
+
+    Raises:
+        MissingExtraError: the extra for language models is not installed.
+        ModelError: the model has an unknown name.
+    """
     if model is None and base_url is None:
         return None
-    from ..router import LLMSelector
+    from ..router import LLMSelector, RankSelector
 
-    return LLMSelector(model, base_url=base_url)
+    return LLMSelector(model, base_url=base_url, fallback=RankSelector(catalog))
 
 
-def index_folder(catalog: Catalog, index: Path | None) -> Path:
-    """Where the index of `catalog` is: the given folder, or one of its own in the user's cache."""
-    if index is not None:
-        return index
-    folder = Path(platformdirs.user_cache_dir("toolpath")) / "index" / catalog.digest[:16]
-    if not folder.exists():
-        note(f"building an index of {len(catalog)} tools; it is kept in the user's cache")
-    return folder
+def open_index(
+    catalog: Catalog, folder: Path | None, embedder: Embedder | None, *, rebuild: bool = False
+) -> tuple[Retriever, int]:
+    """The retriever of `catalog`, with its index in `folder` or in the user's cache, and how many tools it embedded.
+
+    Raises:
+        IndexMismatchError: the given folder holds a damaged index or one of another model. An index in the cache
+            is made anew instead.
+    """
+    from ..router import open_retriever
+    from ..router.retrieval import SentenceTransformerEmbedder
+
+    embedder = embedder if embedder is not None else SentenceTransformerEmbedder()
+    if folder is None:
+        folder = cached_index(catalog, embedder)
+        rebuild = True
+    embedded = 0
+    with Progress(
+        TextColumn("embedding tools"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=ERR, transient=True
+    ) as bar:
+        task = bar.add_task("", total=None, visible=False)
+
+        def progress(done: int, total: int) -> None:
+            nonlocal embedded
+            embedded = done
+            bar.update(task, completed=done, total=total, visible=True)
+
+        retriever = open_retriever(catalog, folder, embedder, rebuild=rebuild, progress=progress)
+    return retriever, embedded
+
+
+def cached_index(catalog: Catalog, embedder: Embedder) -> Path:
+    """Where the index of this catalog and embedder is kept when the user names no folder."""
+    name = f"{catalog.digest[:16]}-{embedder.fingerprint[-16:]}"
+    return Path(platformdirs.user_cache_dir("toolpath")) / "index" / "".join(c if c.isalnum() else "-" for c in name)

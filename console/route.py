@@ -16,10 +16,10 @@ from .options import (
     JsonOption,
     LenientOption,
     ModelOption,
-    index_folder,
     open_catalog,
     open_embedder,
-    open_model,
+    open_index,
+    open_selector,
 )
 from .output import OUT, fail, print_json
 
@@ -43,9 +43,8 @@ def route(
     router = Router(
         tools,
         classifier=RuleIntentClassifier(tools, load_rules(rules)) if rules is not None else None,
-        selector=open_model(model, base_url, tools),
-        embedder=open_embedder(embedder),
-        index=index_folder(tools, index, embedder),
+        selector=open_selector(model, base_url, tools),
+        retriever=open_index(tools, index, open_embedder(embedder))[0],
     )
     decision = router.route_sync(request, k)
     if as_json:

@@ -9,7 +9,7 @@ from .router import Router
 from .selection import RankSelector, Selector
 
 if TYPE_CHECKING:
-    from .retrieval import Embedder, HashEmbedder, Retriever, SentenceTransformerEmbedder
+    from .retrieval import Embedder, HashEmbedder, Retriever, SentenceTransformerEmbedder, open_retriever
     from .selection import LLMSelector
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "Usage",
     "load_rules",
+    "open_retriever",
 ]
 
 _LATE = {
@@ -38,6 +39,7 @@ _LATE = {
     "LLMSelector": "selection",
     "Retriever": "retrieval",
     "SentenceTransformerEmbedder": "retrieval",
+    "open_retriever": "retrieval",
 }
 """Names whose modules import heavy libraries, loaded when they are first asked for."""
 

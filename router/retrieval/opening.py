@@ -1,0 +1,40 @@
+"""A retriever whose index lives in a folder: loaded when it is there, built when not, saved whenever it has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...catalog import Catalog
+from .dense import Progress
+from .embedders import Embedder
+from .retriever import Retriever
+from .store import MANIFEST
+
+
+def open_retriever(
+    catalog: Catalog,
+    folder: str | Path,
+    embedder: Embedder | None = None,
+    *,
+    rebuild: bool = False,
+    progress: Progress | None = None,
+) -> Retriever:
+    """Opens the index in `folder` for `catalog`, brings it up to date, and saves it when that took any embedding.
+
+    Args:
+        catalog: the tools.
+        folder: made when it does not exist.
+        embedder: as for `Retriever`.
+        rebuild: start afresh when the folder holds a damaged index or one of another model, instead of raising.
+        progress: called now and then with the number of tools embedded and the number to embed.
+
+    Raises:
+        IndexMismatchError: the folder holds a damaged index, one of another model, or something else entirely.
+        EmbedderError: the embedder fails.
+        OSError: the folder cannot be written.
+    """
+    saved = Path(folder) if (Path(folder) / MANIFEST).is_file() else None
+    retriever = Retriever(catalog, embedder, index=saved, rebuild=rebuild)
+    if retriever.refresh(progress) or saved is None:
+        retriever.save(folder)
+    return retriever
