@@ -11,9 +11,9 @@ import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from ...catalog import Degraded, ErrorInfo, Permission, SideEffect, ToolCall, ToolError
+from .. import threads
 from ..runtime import CallContext, Runtime, classify
 from ..runtime.shaping import to_json_like
-from ..threads import run_in_thread
 from .outcomes import Missing
 from .policies import NO_RETRY, Retry
 from .report import Attempt
@@ -175,7 +175,7 @@ async def _call(step: CompiledStep, level: Level, arguments: dict[str, Any], aro
     assert level.call is not None  # functions have one
     if level.kind is Kind.ASYNC:
         return await level.call(**arguments)
-    returned = await run_in_thread(level.call, **arguments)
+    returned = await threads.run_in_thread(level.call, **arguments)
     return await returned if inspect.isawaitable(returned) else returned
 
 

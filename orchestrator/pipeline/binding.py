@@ -11,6 +11,7 @@ from typing import Any
 
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, UnknownStepError, UnknownToolError, did_you_mean
+from ..threads import runs_in_loop
 from .annotations import JsonType, Type, can_fit, follow_type, parameters_of, signature_name, type_text
 from .policies import CONFIDENCE_PER_LEVEL, Constant, Target, may_fall_back
 from .policies import Level as LevelSpec
@@ -122,7 +123,7 @@ def _function_callee(function: Callable[..., Any], name: str | None) -> Callee:
         if p.kind is not inspect.Parameter.VAR_KEYWORD
     }
     anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.values())
-    in_loop = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+    in_loop = runs_in_loop(function)
     call = functools.partial(_call_positionally, function, tuple(positional)) if positional else function
     kind = Kind.ASYNC if in_loop else Kind.THREAD
     label = name or getattr(function, "__name__", None) or type(function).__name__

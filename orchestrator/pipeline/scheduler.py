@@ -15,7 +15,6 @@ from typing import Any
 import anyio
 import anyio.abc
 import anyio.lowlevel
-import sniffio
 
 from ..runtime import Runtime
 from .attempts import Served, Surroundings, arguments_for, perform
@@ -241,9 +240,8 @@ class _CancelledInsideError(Exception):
 
 def _loop_clock() -> Callable[[], float]:
     """The running loop's own clock, so that virtual time in tests rules here too."""
-    if sniffio.current_async_library() == "asyncio":
-        return asyncio.get_running_loop().time
-    return anyio.current_time
+    loop = anyio.lowlevel.current_token().native_token
+    return loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
 
 
 def _sole_exception(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ import anyio
 from ...catalog import Catalog, Degraded, ErrorInfo, Tool, ToolCall, ToolError, ToolResult
 from ...catalog.arguments import validate_arguments
 from ...catalog.errors import UnknownToolError
-from ..threads import run_in_thread
+from .. import threads
 from .classify import classify
 from .guards import LoopGuard
 from .shaping import to_json_like
@@ -111,14 +110,19 @@ class Runtime:
         """The handler's return value, or a `ToolError` "timeout"."""
         assert tool.handler is not None  # _find has made sure
         seconds = tool.timeout or self.default_timeout
-        in_loop = inspect.iscoroutinefunction(tool.handler)
+        in_thread = False
         returned: Any = None
         with anyio.move_on_after(seconds) as scope:
-            returned = tool.handler(**arguments) if in_loop else await run_in_thread(tool.handler, **arguments)
-            if inspect.isawaitable(returned):
+            if threads.runs_in_loop(tool.handler):
+                returned = tool.handler(**arguments)
+            else:
+                in_thread = True
+                returned = await threads.run_in_thread(tool.handler, **arguments)
+                in_thread = False
+            if isinstance(returned, Awaitable):
                 returned = await returned
         if scope.cancelled_caught:
-            left_behind = "" if in_loop else "; its thread is still running"
+            left_behind = "; its thread is still running" if in_thread else ""
             raise ToolError(f"{tool.name} did not answer within {seconds:g} s{left_behind}", "timeout")
         return returned
 
