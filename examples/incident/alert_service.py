@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from .alert_book import AlertBook, BadRequest, NoSuchAlert
 
 MAX_BODY = 64 * 1024
+MAX_DRAINED = 1024 * 1024
 IDLE_SECONDS = 2.0
 """A client that says nothing for so long is dropped, so that shutting down never waits for it longer."""
 
@@ -181,11 +182,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _body(self) -> bytes | None:
-        """The request's body, or None when its length is missing, senseless or too large."""
+        """The request's body, or None when its length is senseless or too large.
+
+        A body that is too large is read and dropped up to a limit: closing a socket with unread data would
+        reset the connection, and the client would never see the answer.
+        """
         length = self.headers.get("Content-Length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY:
+        if not length.isdecimal() or int(length) > MAX_DRAINED:
             return None
-        return self.rfile.read(int(length))
+        body = self.rfile.read(int(length))
+        return body if len(body) <= MAX_BODY else None
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing on stderr: `AlertService.requests` is the record."""

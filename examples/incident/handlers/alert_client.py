@@ -63,11 +63,16 @@ class AlertClient:
                 response = connection.getresponse()
                 status, content = response.status, response.read(MAX_ANSWER)
                 wait = response.getheader("Retry-After", "")
+                cut_short = bool(response.length)  # bytes that were announced and not read
         except TimeoutError as error:
             raise ToolError(f"the alert service did not answer within {self.timeout:g} s", "timeout") from error
         except (OSError, http.client.HTTPException) as error:
             reason = "refuses connections" if isinstance(error, ConnectionRefusedError) else "broke the connection"
             raise ToolError(f"the alert service {reason}", "unavailable") from error
+        if len(content) == MAX_ANSWER:
+            raise ToolError(f"the alert service answered with {MAX_ANSWER} bytes or more", "interface_changed")
+        if cut_short:
+            raise ToolError("the alert service broke the connection", "unavailable")
         answer = _read(content, status)
         if status < 300:
             return answer

@@ -13,6 +13,7 @@ from ..world import World
 from .arguments import Handler, Json, invalid, iso
 
 MAX_BYTES = 1_000_000
+MAX_PATH = 500
 
 
 class DocumentTools:
@@ -64,8 +65,8 @@ class DocumentTools:
         """Path, title and size of every report whose title holds `query`."""
         reports = []
         for file in sorted(self._folder.rglob("*.md")):
-            if not file.resolve().is_relative_to(self._folder.resolve()):
-                continue  # a link that leads out of the folder
+            if not file.is_file() or not file.resolve().is_relative_to(self._folder.resolve()):
+                continue  # a folder, or a link that leads out
             with file.open(encoding="utf-8", errors="replace") as lines:
                 title = lines.readline().removeprefix("# ").strip()
             if query.casefold() in title.casefold():
@@ -79,7 +80,9 @@ class DocumentTools:
             ToolError: "validation_error", when it is not a relative path to an .md file inside the folder.
         """
         parts = PurePosixPath(path.replace("\\", "/"))
-        if any(ord(char) < 32 for char in path) or parts.is_absolute() or ":" in path or ".." in parts.parts:
+        if len(path) > MAX_PATH or any(ord(char) < 32 for char in path):
+            raise invalid("path", f"must have at most {MAX_PATH} characters, none of them a control character")
+        if parts.is_absolute() or ":" in path or ".." in parts.parts:
             raise invalid("path", "must be a relative path without '..' inside the reports folder")
         if parts.suffix != ".md" or any(len(part.encode("utf-8", "replace")) > 200 for part in parts.parts):
             raise invalid("path", "must be a file name that ends in .md, with parts of at most 200 bytes")
@@ -89,6 +92,9 @@ class DocumentTools:
             raise invalid("path", "must stay inside the reports folder")
         if target.is_dir():
             raise invalid("path", "is a folder")
+        inner = target.relative_to(folder).parents
+        if any((folder / parent).is_file() for parent in inner):
+            raise invalid("path", "leads through a file")
         return target
 
     def _name(self, file: Path) -> str:
