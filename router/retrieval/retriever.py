@@ -374,9 +374,13 @@ class Retriever:
         return 1.0 - sum(shares[language] for language in foreign), foreign
 
     def _named(self, request: str, intent: Intent) -> list[str]:
-        """Names of tools that the request names outright: as stage 1 says, or by being a name and nothing else."""
+        """Names of tools that the request names outright: as stage 1 says, or by being a name and nothing else.
+
+        They survive whatever stage 1 drops, but not the caller's own restriction.
+        """
         bare = request.strip()
-        return [*intent.exact, *([bare] if bare in self._tools else [])]
+        named = [*intent.exact, *([bare] if bare in self._tools else [])]
+        return [name for name in named if intent.within is None or name in intent.within]
 
 
 def _allowed(view: _View, intent: Intent) -> npt.NDArray[np.bool_] | None:
