@@ -19,6 +19,7 @@ from .errors import (
     UnknownToolError,
 )
 from .parameters import Parameter, walk_parameters
+from .sources import ToolList, WrittenTools, detect_shape, load_catalog, read_tools, save_tools, write_tools
 from .tool import Deprecation, Permission, RateLimit, SideEffect, Tool, Trust
 
 __all__ = [
@@ -43,12 +44,19 @@ __all__ = [
     "ToolCall",
     "ToolError",
     "ToolFormatError",
+    "ToolList",
     "ToolResult",
     "ToolpathError",
     "Trust",
     "UnknownToolError",
+    "WrittenTools",
+    "detect_shape",
+    "load_catalog",
     "new_call_id",
+    "read_tools",
+    "save_tools",
     "tool",
     "validate_arguments",
     "walk_parameters",
+    "write_tools",
 ]

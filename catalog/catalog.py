@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .digest import digest_of
-from .errors import DuplicateToolError, UnknownToolError, did_you_mean
-from .tool import Tool
+from .errors import DuplicateToolError, ToolFormatError, UnknownToolError, did_you_mean
+from .tool import MAX_NAME_LENGTH, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,9 @@ class Catalog:
     Args:
         tools: the first tools.
 
+    Attributes:
+        left_out: what a lenient `load_catalog` could not use, one error per entry.
+
     Raises:
         DuplicateToolError: two tools share a name or an alias.
 
@@ -47,6 +50,7 @@ class Catalog:
         self._aliases: dict[str, str] = {}
         self._subscribers: list[Subscriber] = []
         self._digest: str | None = None
+        self.left_out: tuple[ToolFormatError, ...] = ()
         self.add(*tools)
 
     def add(self, *tools: Tool) -> None:
@@ -58,7 +62,7 @@ class Catalog:
         with self._lock:
             grown, aliases = dict(self._tools), dict(self._aliases)
             for tool in tools:
-                _claim(tool, grown, aliases)
+                claim_names(tool, grown, aliases)
             self._commit(grown, aliases, [CatalogChange(None, tool) for tool in tools])
 
     def replace(self, tool: Tool) -> None:
@@ -71,7 +75,7 @@ class Catalog:
             before = self._tools.get(tool.name)
             others = {name: other for name, other in self._tools.items() if name != tool.name}
             aliases = {alias: name for alias, name in self._aliases.items() if name != tool.name}
-            _claim(tool, others, aliases)
+            claim_names(tool, others, aliases)
             grown = {name: (tool if name == tool.name else other) for name, other in self._tools.items()}
             grown.setdefault(tool.name, tool)
             self._commit(grown, aliases, [CatalogChange(before, tool)])
@@ -109,7 +113,8 @@ class Catalog:
         tool = self.find(name)
         if tool is None:
             known = [*self._tools, *self._aliases]
-            raise UnknownToolError(f"no tool is called {name!r}{did_you_mean(name, known)}")
+            shown = name if len(name) <= MAX_NAME_LENGTH else f"{name[:MAX_NAME_LENGTH]}…"
+            raise UnknownToolError(f"no tool is called {shown!r}{did_you_mean(name, known)}")
         return tool
 
     def find(self, name: str) -> Tool | None:
@@ -139,10 +144,13 @@ class Catalog:
 
     @property
     def digest(self) -> str:
-        """Hex SHA-256 of all definitions, whatever the order in which the tools were added."""
+        """Hex SHA-256 of all definitions, whatever the order of adding and the place of reading."""
         with self._lock:
             if self._digest is None:
-                definitions = [self._tools[name].model_dump(mode="json") for name in sorted(self._tools)]
+                definitions = [
+                    self._tools[name].model_dump(mode="json", exclude={"source", "original"})
+                    for name in sorted(self._tools)
+                ]
                 self._digest = digest_of(definitions)
             return self._digest
 
@@ -180,17 +188,24 @@ class Catalog:
                 subscriber(change)
 
 
-def _claim(tool: Tool, tools: dict[str, Tool], aliases: dict[str, str]) -> None:
-    """Enters `tool` under its name and aliases, or raises for the first one that is taken."""
+def claim_names(tool: Tool, tools: dict[str, Tool], aliases: dict[str, str]) -> None:
+    """Enters `tool` under its name and its aliases, all or none of them.
+
+    Args:
+        tool: the newcomer.
+        tools: name to tool; changed in place.
+        aliases: alias to name; changed in place.
+
+    Raises:
+        DuplicateToolError: one of them is taken; the message names both sources.
+    """
     for name in (tool.name, *tool.aliases):
         holder = tools.get(name) or tools.get(aliases.get(name, ""))
-        if holder is not None and not (holder is tool and name in tool.aliases):
+        if holder is not None:
             raise DuplicateToolError(
                 f"{name!r} is taken: {holder.name!r} from {holder.source or 'an unnamed source'} has it, "
                 f"and {tool.name!r} from {tool.source or 'an unnamed source'} wants it; "
                 "rename one of them or give it a server prefix"
             )
-        if name == tool.name:
-            tools[name] = tool
-        else:
-            aliases[name] = tool.name
+    tools[tool.name] = tool
+    aliases.update({alias: tool.name for alias in tool.aliases if alias != tool.name})

@@ -30,6 +30,7 @@ An exception is for the programmer. What goes back to a model is data: `ErrorInf
 from __future__ import annotations
 
 import difflib
+import heapq
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -64,11 +65,9 @@ class ToolFormatError(CatalogError):
 
     def __init__(self, message: str, *, source: str = "", index: int | None = None, field: str = "") -> None:
         self.source, self.index, self.field, self.reason = source, index, field, message
-        where = ", ".join(
-            part
-            for part in (source, f"entry {index}" if index is not None else "", f"field {field!r}" if field else "")
-            if part
-        )
+        unit = "line" if source.endswith(".jsonl") else "entry"
+        parts = (source, "" if index is None else f"{unit} {index}", f"field {field!r}" if field else "")
+        where = ", ".join(part for part in parts if part)
         super().__init__(f"{where}: {message}" if where else message)
 
 
@@ -288,6 +287,37 @@ class ToolError(ToolpathError):
 
 
 def did_you_mean(name: str, known: Iterable[str], limit: int = 3) -> str:
-    """A hint with the nearest known names, such as ``" (did you mean 'logs'?)"``, or "" when none is near."""
-    near = difflib.get_close_matches(name, list(known), n=limit, cutoff=0.6)
+    """A hint with the nearest known names, such as ``" (did you mean 'logs'?)"``, or "" when none is near.
+
+    Near is a similarity of at least 0.6 (Ratcliff and Obershelp). That comparison is slow, so among many names only
+    the likeliest are compared: those of about the same length that share most letters and, where the name is long
+    enough for a mistake to spare a part of it, a third of it as it stands.
+    """
+    name, likely = name[:_COMPARED], list(known)
+    if len(likely) > _COMPARED_CLOSELY:
+        shortest, longest = len(name) // 2, 2 * len(name) + 2
+        third = len(name) // 3
+        if third < _TELLING:
+            likely = [other for other in likely if shortest <= len(other) <= longest]
+        else:
+            start, middle, end = name[:third], name[third : 2 * third], name[-third:]
+            likely = [
+                other
+                for other in likely
+                if shortest <= len(other) <= longest and (start in other or middle in other or end in other)
+            ]
+        letters = frozenset(name)
+        scored = [(2 * len(letters.intersection(other)) - abs(len(other) - len(name)), other) for other in likely]
+        likely = [other for _, other in heapq.nlargest(_COMPARED_CLOSELY, scored)]
+    near = difflib.get_close_matches(name, list(dict.fromkeys(likely)), n=limit, cutoff=0.6)
     return f" (did you mean {' or '.join(repr(n) for n in near)}?)" if near else ""
+
+
+_COMPARED = 120
+"""Characters of a name that are compared."""
+
+_COMPARED_CLOSELY = 50
+"""Names that are compared by similarity."""
+
+_TELLING = 3
+"""Characters that are rare enough together to sort most names out."""
