@@ -138,6 +138,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = False  # server_close waits for the threads of running requests
     block_on_close = True
     allow_reuse_address = True
+    request_queue_size = 128  # the default of 5 makes simultaneous clients wait a second for a retransmission
 
     def __init__(self, address: tuple[str, int], service: AlertService) -> None:
         self.service = service

@@ -10,7 +10,10 @@ MAX_PATTERN = 300
 MAX_OPEN_REPEATS = 2
 MAX_CHOICES = 10
 
-_LITERAL = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+_LITERAL = re.compile(r"\\.|(?P<class>\[\^?\]?(?:\\.?|[^\]\\])*(?:\]|$))", re.DOTALL)
+_SET_OPERATION = re.compile(r"\[\[|--|&&|~~|\|\|")
+"""What Python warns of in a character class, because it may become an operation on sets."""
+
 _REPEATED_GROUP = re.compile(r"\)(?:[*+{])")
 _OPEN_REPEAT = re.compile(r"[*+]|\{\d*,\d*\}")
 _CHOICE = re.compile(r"\||(?<![(*+}])\?")
@@ -32,6 +35,8 @@ def compile_safely(pattern: str, argument: str) -> re.Pattern[str]:
     """
     if len(pattern) > MAX_PATTERN:
         raise invalid(argument, f"is a regular expression of more than {MAX_PATTERN} characters")
+    if any(_SET_OPERATION.search(match["class"] or "") for match in _LITERAL.finditer(pattern)):
+        raise invalid(argument, "has '[', '--', '&&', '~~' or '||' in a character class; put a backslash before it")
     bare = _LITERAL.sub("x", pattern)
     if _REPEATED_GROUP.search(bare):
         raise invalid(argument, "repeats a group, which can take for ever; repeat single characters or classes only")

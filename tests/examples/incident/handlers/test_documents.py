@@ -95,7 +95,7 @@ def test_a_path_that_is_no_report_inside_the_folder_is_refused(tools: DocumentTo
     assert list(reports.reports.iterdir()) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(parts=st.lists(st.sampled_from(["..", ".", "a", "é", " ", "\\", "/", "~", "%2e%2e", "b.md"]), max_size=6))
 def test_no_path_leads_outside(tools: DocumentTools, reports: World, parts: list[str]) -> None:
     try:

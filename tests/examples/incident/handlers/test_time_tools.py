@@ -7,7 +7,7 @@ from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolpath.catalog import ToolError
 
@@ -132,6 +132,7 @@ def test_what_is_no_cron_expression_is_refused(expression: str) -> None:
     failing(lambda: read_cron(expression))
 
 
+@settings(deadline=None)  # the first use of a time zone reads its file
 @given(
     st.integers(0, 59), st.integers(0, 23), st.datetimes(dt.datetime(2000, 1, 1), dt.datetime(2100, 1, 1)),
     st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]),
