@@ -157,6 +157,8 @@ def _show(report: BenchReport) -> None:
     OUT.print(Text(f"{scores.queries:,} requests over {pool}, {report.k} candidates each; {report.embedder}"))
     for reason, count in report.left_out.items():
         OUT.print(Text(f"left out: {count:,} requests {reason}"))
+    if report.conversations:
+        OUT.print(Text(f"{report.conversations:,} conversations: all turns of the user are routed as one text"))
     if scores.answerable:
         names = [f"{kind}@{n}" for kind in ("recall", "complete") for n in report.cutoffs]
         _show_measures("Ranking, end to end", scores, {**{name: name for name in names}, "mrr": "MRR"})

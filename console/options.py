@@ -9,7 +9,7 @@ import platformdirs
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ..catalog import Catalog
+from ..catalog import Catalog, load_catalog
 from .output import ERR, note
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ def open_catalog(spec: str, *, lenient: bool = False) -> Catalog:
     Raises:
         CatalogError: it cannot be read.
     """
-    raise NotImplementedError
+    catalog = load_catalog(spec, strict=not lenient)
+    for left_out in catalog.left_out:
+        note(f"left out: {left_out}")
+    return catalog
 
 
 def open_embedder(name: str | None) -> Embedder | None:

@@ -54,7 +54,8 @@ class Router:
         model: a model for the default selector, as `LLMSelector` takes it ("openai:gpt-5-mini", a pydantic-ai
             model). Environment variables alone never switch a model on.
         embedder: for the default retriever; default: the MiniLM model that comes with Toolpath.
-        index: folder for the default retriever's saved index; default: the index lives in memory.
+        index: folder for the default retriever's index: loaded when it is there, else made at once (which embeds
+            every tool), and saved when tools changed; default: the index lives in memory.
 
     Raises:
         RoutingError: an argument is given that another one makes useless.
@@ -272,6 +273,6 @@ def _nothing_to_choose_from(request: str, k: int) -> RoutingDecision:
 
 
 def _default_retriever(catalog: Catalog, embedder: Embedder | None, index: str | Path | None) -> SearchesTools:
-    from .retrieval import Retriever
+    from .retrieval import Retriever, open_retriever
 
-    return Retriever(catalog, embedder=embedder, index=index)
+    return Retriever(catalog, embedder) if index is None else open_retriever(catalog, index, embedder)
