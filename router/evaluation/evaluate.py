@@ -56,9 +56,9 @@ async def evaluate(
 ) -> BenchReport:
     """Routes every request and compares the decisions with the labels.
 
-    Only the last turn of a conversation is routed: a router is given one text, and what earlier turns mean for it
-    is for the caller to say. Requests that no tool serves hold only against their own `candidates`: they are
-    restricted to those where a row has them, whatever `candidates` says.
+    Of a conversation all of the user's turns are routed as one text (`Query.request`). Requests that no tool serves
+    hold only against their own `candidates`: they are restricted to those where a row has them, whatever
+    `candidates` says.
 
     Args:
         router: the router to score.
@@ -108,6 +108,7 @@ async def evaluate(
         latencies=tuple(latencies),
         served_by=dict(Counter(outcome.decision.selection.served_by for outcome in outcomes).most_common()),
         left_out=left_out,
+        conversations=sum(bool(query.history) for query in scored),
         outcomes=tuple(outcomes),
         k=k,
         cutoffs=cutoffs,
@@ -150,12 +151,12 @@ async def _route_all(
     advance()
     for place in alone:
         started = time.perf_counter()
-        decisions[place] = await router.route(queries[place].query, k, within=_within(queries[place], candidates))
+        decisions[place] = await router.route(queries[place].request, k, within=_within(queries[place], candidates))
         latencies.append((time.perf_counter() - started) * 1e3)
         advance()
     for start in range(0, len(batched), BATCH):
         chunk = batched[start : start + BATCH]
-        texts = [queries[place].query for place in chunk]
+        texts = [queries[place].request for place in chunk]
         within = [_within(queries[place], candidates) for place in chunk]
         decisions.update(zip(chunk, await router.route_many(texts, k, within=within), strict=True))
         advance()

@@ -74,7 +74,7 @@ class Outcome:
         decision = self.decision
         return {
             "id": self.query.id,
-            "query": self.query.query,
+            "query": self.query.request,
             "ok": self.ok,
             "expect_none": self.query.expect_none,
             "abstained": decision.abstained,
@@ -144,7 +144,7 @@ def confusions(outcomes: Iterable[Outcome]) -> tuple[Confusion, ...]:
             counts[pair] += 1
             first.setdefault(pair, outcome.query)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Confusion(*pair, count, first[pair].id, first[pair].query) for pair, count in ordered)
+    return tuple(Confusion(*pair, count, first[pair].id, first[pair].request) for pair, count in ordered)
 
 
 def _rank(gold: Gold, ranking: tuple[str, ...]) -> Rank:

@@ -64,6 +64,16 @@ class Query:
     where: str = ""
 
     @property
+    def request(self) -> str:
+        """What is routed: the user's turns, oldest first, a line break between them.
+
+        A label holds for the whole conversation; the last turn alone may be no more than "my number is 4711". On the
+        917 rows of ACEBench (Chinese), 435 of them with earlier turns, this finds 0.962 of the tools among the first
+        five, the last turns alone 0.875.
+        """
+        return "\n".join((*self.history, self.query))
+
+    @property
     def gold(self) -> tuple[Gold, ...]:
         """The distinct tools wanted, in the row's order; what is accepted for a repeated name is united."""
         accepted: dict[str, set[str]] = {}

@@ -69,6 +69,7 @@ class BenchReport:
         latencies: milliseconds of single requests, routed one after the other.
         served_by: which selector answered how many requests.
         left_out: why requests were not scored, and how many.
+        conversations: scored requests that have earlier turns; all of the user's turns were routed as one text.
         outcomes: every scored request, in the order of the file.
         k: candidates that the router was asked for.
         cutoffs: the k of recall@k and complete@k.
@@ -85,6 +86,7 @@ class BenchReport:
     latencies: tuple[float, ...]
     served_by: Mapping[str, int]
     left_out: Mapping[str, int]
+    conversations: int
     outcomes: tuple[Outcome, ...] = field(repr=False)
     k: int
     cutoffs: tuple[int, ...]
@@ -120,6 +122,7 @@ class BenchReport:
             "embedder": self.embedder,
             "candidates": "each request's own" if self.within_candidates else "whole catalog",
             "left_out": dict(self.left_out),
+            "conversations": self.conversations,
             "confused": [
                 {
                     "gold": pair.gold,

@@ -219,9 +219,12 @@ def test_the_report_is_one_json_object() -> None:
     assert data["tokens"]["shown_per_query"] < data["tokens"]["whole_catalog"]
 
 
-def test_only_the_last_turn_is_routed() -> None:
-    row = query("a", query="ab", history=("b", "b"))
-    assert evaluate_sync(scripted(), [row]).outcomes[0].decision.request == "ab"
+def test_all_turns_of_the_user_are_routed_as_one_text() -> None:
+    queries = [query("b", id="1", query="ac", history=("b", "d")), query("a", id="2", query="a")]
+    report = evaluate_sync(scripted(), queries)
+    assert [outcome.decision.request for outcome in report.outcomes] == ["b\nd\nac", "a"]
+    assert report["recall@1"] == 1.0
+    assert report.conversations == 1
 
 
 TOOLS = [
