@@ -94,3 +94,42 @@ schemas: st.SearchStrategy[dict[str, Any]] = st.builds(
 
 Wherever ``properties`` or ``items`` stand, the type stands too: filling it in is the one change of meaning.
 """
+
+_words = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+_names_of_tools = st.text(
+    st.characters(exclude_categories=("Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs", "Cn")), min_size=1, max_size=20
+)
+_metadata = st.dictionaries(_words, json_values(scalars | _words | st.integers()), max_size=3)
+
+tool_fields: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"name": _names_of_tools},
+    optional={
+        "description": _words,
+        "parameters": st.fixed_dictionaries(
+            {"properties": st.dictionaries(_words, _leaf_schemas, max_size=3)}, optional={"description": _words}
+        ),
+        "returns": _leaf_schemas,
+        "examples": st.lists(_words, max_size=2),
+        "category": _words,
+        "tags": st.lists(_words, max_size=2),
+        "aliases": st.lists(_names_of_tools, max_size=2),
+        "server": _words,
+        "permission": st.sampled_from(["safe_read", "sensitive_read", "low_risk_write", "high_risk_write"]),
+        "side_effect": st.sampled_from(["none", "write", "delete", "spend", "communicate", "compute"]),
+        "idempotent": st.booleans(),
+        "timeout": st.floats(0.001, 1e9),
+        "cache_ttl": st.floats(0, 1e9),
+        "rate_limit": st.fixed_dictionaries({"calls": st.integers(1, 9), "per": st.floats(0.5, 60)}),
+        "fallbacks": st.lists(_words, max_size=2),
+        "depends_on": st.lists(_words, max_size=2),
+        "environments": st.lists(_words, max_size=2),
+        "owner": _words,
+        "version": _words,
+        "deprecation": st.fixed_dictionaries({}, optional={"since": st.dates(), "note": _words}),
+        "source": _words,
+        "trust": st.sampled_from(["trusted", "untrusted"]),
+        "metadata": _metadata,
+        "original": st.fixed_dictionaries({"shape": st.just("mcp"), "entry": _metadata}),
+    },
+)
+"""Fields of a Tool, every one of them now and then."""
