@@ -94,6 +94,10 @@ class SentenceTransformerEmbedder:
         self._dimension = 384 if model is None else None
         self._fingerprint: str | None = None
 
+    def __repr__(self) -> str:
+        named = "all-MiniLM-L6-v2" if self._name is None else str(self._name)
+        return f"SentenceTransformerEmbedder({named!r})"
+
     @property
     def fingerprint(self) -> str:
         """Digest of what decides the vectors: weights (or hub name and revision), pooling, length, prefixes.
@@ -220,6 +224,9 @@ class HashEmbedder:
         if dimension < 1:
             raise ValueError(f"a vector needs at least one number, not {dimension}")
         self._dimension = dimension
+
+    def __repr__(self) -> str:
+        return f"HashEmbedder({self._dimension})"
 
     @property
     def fingerprint(self) -> str:
