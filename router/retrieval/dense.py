@@ -143,8 +143,10 @@ class DenseArm:
             index.put(missing, vectors)
 
     def _embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        vectors = np.asarray(self.embedder.embed(texts, kind), np.float32)
         size = self.embedder.dimension
+        if not texts:
+            return np.zeros((0, size), np.float32)
+        vectors = np.asarray(self.embedder.embed(texts, kind), np.float32)
         if vectors.shape != (len(texts), size):
             raise EmbedderError(
                 f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts of {size} numbers each"

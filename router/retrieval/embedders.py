@@ -95,8 +95,7 @@ class SentenceTransformerEmbedder:
         self._fingerprint: str | None = None
 
     def __repr__(self) -> str:
-        named = "all-MiniLM-L6-v2" if self._name is None else str(self._name)
-        return f"SentenceTransformerEmbedder({named!r})"
+        return f"SentenceTransformerEmbedder({self._label!r})"
 
     @property
     def fingerprint(self) -> str:

@@ -30,16 +30,20 @@ _SCRIPTS: dict[str, str] = {
     "ta": "\u0b80-\u0bff",
     "te": "\u0c00-\u0c7f",
     "th": "\u0e00-\u0e7f",
+    "lo": "\u0e80-\u0eff",
+    "my": "\u1000-\u109f",
+    "km": "\u1780-\u17ff",
     "ka": "\u10a0-\u10ff",
     "hy": "\u0530-\u058f",
 }
+_ONE_CHARACTER_UNITS = frozenset(("zh", "ja", "th", "lo", "my", "km"))
 _LATIN = "A-Za-z\u00aa-\u024f\u1e00-\u1eff"
 # One unit per Latin run up to white space or another script, so that a URL or a snake_case name weighs as one word;
 # one per character where words have no spaces; one per run of letters elsewhere.
 _UNITS = re.compile(
     "|".join(
         [f"(?P<latin>[{_LATIN}](?:[{_LATIN}\\d_'’./:@&=?%#~+-]*[{_LATIN}\\d])?)"]
-        + [f"(?P<{code}>[{block}]{'' if code in ('zh', 'ja', 'th') else '+'})" for code, block in _SCRIPTS.items()]
+        + [f"(?P<{code}>[{block}]{'' if code in _ONE_CHARACTER_UNITS else '+'})" for code, block in _SCRIPTS.items()]
     )
 )
 _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
@@ -63,13 +67,13 @@ _MIN_EVIDENCE = 2  # short words of another language needed before Latin text st
 def detect_language(text: str) -> str:
     """The most likely language of `text`.
 
-    The script with the most units wins (a unit is a word; a single character in Chinese, Japanese and Thai).
+    The script with the most units wins (a unit is a word; a single character where words are written without spaces).
     Any kana makes Han text Japanese. Latin text is ``"en"`` unless at least two short words of German, Spanish, French,
     Italian, Portuguese or Dutch outnumber the English ones; a language not listed here (Polish, say) is therefore
     reported as English, and one that shares a listed language's script under that language's code.
 
     Returns:
-        An ISO 639-1 code, or ``"und"`` when the text holds no letters.
+        An ISO 639-1 code, or ``"und"`` when the text holds no letters of a script listed here.
 
     Example:
         >>> detect_language("把 report.pdf 发给张三"), detect_language("send report.pdf to Zhang San")

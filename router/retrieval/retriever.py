@@ -39,7 +39,14 @@ BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The catalog as arrays: place of a tool in catalog order to its row in each arm (-1: no vector yet)."""
+    """The catalog as arrays.
+
+    Attributes:
+        tools: in catalog order; the position in it is a tool's place.
+        places: names and aliases to places.
+        lexical_rows: place to row in the lexical index.
+        dense_rows: place to row among the vectors, -1 where there is none yet.
+    """
 
     tools: tuple[Tool, ...]
     places: dict[str, int]
@@ -266,7 +273,7 @@ class Retriever:
             vectors = self._dense.tools
             self._view = _View(
                 tuple(self._tools.values()),
-                {name: place for place, name in enumerate(names)},
+                {name: place for place, tool in enumerate(self._tools.values()) for name in (tool.name, *tool.aliases)},
                 np.fromiter(map(self._lexical.row, names), np.int64, len(names)),
                 np.full(len(names), -1)
                 if vectors is None
@@ -330,7 +337,10 @@ class Retriever:
                 best = [parameters.get(view.tools[place].name, ("", np.nan))[1] for place in pool]
                 weight = self._weights.parameters * known
                 fused[pool] += weight * standardise(np.array(best))
-        exact = [view.places[name] for name in self._named(request, intent) if name in view.places]
+        # A request that is a name and nothing else needs no stage 1 to be understood.
+        named = [view.places[name] for name in (*intent.exact, request.strip()) if name in view.places]
+        # What is named survives all that stage 1 drops, but not the caller's own restriction.
+        exact = [place for place in named if intent.within is None or view.tools[place].name in intent.within]
         places = exact_first(leading(fused, k, allowed), exact)[:k]
         top = float(max(fused[place] for place in places)) if places else 0.0
         return [
@@ -372,15 +382,6 @@ class Retriever:
         shares = language_shares(request)
         foreign = [language for language in shares if not self.embedder.knows(language)]
         return 1.0 - sum(shares[language] for language in foreign), foreign
-
-    def _named(self, request: str, intent: Intent) -> list[str]:
-        """Names of tools that the request names outright: as stage 1 says, or by being a name and nothing else.
-
-        They survive whatever stage 1 drops, but not the caller's own restriction.
-        """
-        bare = request.strip()
-        named = [*intent.exact, *([bare] if bare in self._tools else [])]
-        return [name for name in named if intent.within is None or name in intent.within]
 
 
 def _allowed(view: _View, intent: Intent) -> npt.NDArray[np.bool_] | None:

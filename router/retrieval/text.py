@@ -23,7 +23,7 @@ _NO_SPACES = HAN + KANA + HANGUL + UNSPACED
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _RUNS = re.compile(f"(?P<unspaced>[{_NO_SPACES}]+)|(?P<word>(?:(?![{_NO_SPACES}])[\\w{_MARKS}])+)")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_LETTERS_AND_DIGITS = re.compile(r"[^\W\d]+|\d+")
+_LETTERS_AND_DIGITS = re.compile(r"\D+|\d+")
 
 STOP_WORDS = frozenset(
     """
@@ -97,9 +97,8 @@ def split_identifier(name: str) -> list[str]:
         for word in humps:
             if word:
                 words.append(word)
-                if not (word.isalpha() or word.isdigit()) and len(word) > 1:
-                    pieces = _LETTERS_AND_DIGITS.findall(word)
-                    words.extend(pieces if len(pieces) > 1 else ())
+                pieces = [] if word.isalpha() else _LETTERS_AND_DIGITS.findall(word)
+                words.extend(pieces if len(pieces) > 1 else ())
     return words
 
 
