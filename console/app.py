@@ -11,7 +11,7 @@ import typer
 
 from .bench import bench
 from .index import index
-from .output import EXIT_INTERRUPTED, ERR, clear_errors
+from .output import ERR, EXIT_INTERRUPTED, clear_errors
 from .route import route
 from .run import run
 from .show import show

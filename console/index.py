@@ -17,7 +17,9 @@ def index(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the index; made when it is not there.")],
     embedder: EmbedderOption = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Start afresh, also over a damaged index.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Also list tools that their own description does not find.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also list tools that their own description does not find.")
+    ] = False,
     lenient: LenientOption = False,
     as_json: JsonOption = False,
 ) -> None:

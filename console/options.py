@@ -89,7 +89,12 @@ def open_index(
         rebuild = True
     embedded = 0
     with Progress(
-        TextColumn("embedding tools"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=ERR, transient=True
+        TextColumn("embedding tools"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=ERR,
+        transient=True,
     ) as bar:
         task = bar.add_task("", total=None, visible=False)
 

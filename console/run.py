@@ -28,7 +28,9 @@ def run(
     timeout: Annotated[float | None, typer.Option(help="Seconds for the whole run.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Steps at the same time, at most.")] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Draw the run as a Mermaid flow chart.")] = False,
-    dry: Annotated[bool, typer.Option("--dry", help="Build and draw the pipeline, list its inputs, run nothing.")] = False,
+    dry: Annotated[
+        bool, typer.Option("--dry", help="Build and draw the pipeline, list its inputs, run nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
     """Run a pipeline. Exit code 0: every step succeeded; 1: the run failed, wholly or in part."""

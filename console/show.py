@@ -47,20 +47,26 @@ def show(
 
 def _table(catalog: Catalog) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("tool", no_wrap=True, max_width=44)
+    table.add_column("tool", no_wrap=True)
     table.add_column("category", style="cyan", no_wrap=True)
     table.add_column("parameters", justify="right")
-    table.add_column("permission", no_wrap=True)
-    table.add_column("description", overflow="ellipsis", no_wrap=True)
+    table.add_column("description")
     for tool in sorted(catalog, key=lambda one: (one.category or "", one.name)):
         table.add_row(
             escape(tool.name),
             escape(tool.category or "–"),
             str(len(tool.parameters.get("properties", {}))),
-            str(tool.permission or "not stated"),
-            escape(" ".join(tool.description.split())),
+            escape(_first_sentence(tool.description)),
         )
     return table
+
+
+def _first_sentence(text: str, limit: int = 90) -> str:
+    """Enough of a description to recognise the tool; `toolpath show CATALOG TOOL` has the rest."""
+    flat = " ".join(text.split())
+    ends = [at + 1 for mark in (". ", "。", "! ", "? ") if (at := flat.find(mark)) >= 0]
+    sentence = flat[: min(ends, default=len(flat))]
+    return sentence if len(sentence) <= limit else sentence[: limit - 1] + "…"
 
 
 def _show_tool(tool: Tool, as_json: bool) -> None:

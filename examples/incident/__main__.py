@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 
 from toolpath.catalog import Catalog, load_catalog
@@ -57,7 +54,7 @@ def route(catalog: Catalog) -> None:
 def handle_incident(catalog: Catalog, world: World) -> None:
     """Runs the pipeline while the alert service stumbles and the metrics store is locked."""
     faults = [Fault(f"/alerts/{world.facts.alert_id}", times=2, status=503)]
-    with AlertService(AlertBook(), faults) as service, locked(world.metrics):
+    with AlertService(AlertBook(), faults) as service, world.metrics_locked():
         bind_handlers(catalog, world, service.url)
         goes_down_after_its_first_answer(service, catalog)
         pipeline = incident_pipeline(catalog)
@@ -75,15 +72,6 @@ def handle_incident(catalog: Catalog, world: World) -> None:
     (KEPT / "incident.md").write_text(document, encoding="utf-8")
     print(f"\nThe report ({KEPT.name}/incident.md) begins:\n")
     print("\n".join(f"    {line}" for line in document.splitlines()[:24]))
-
-
-@contextmanager
-def locked(database: Path) -> Iterator[None]:
-    """Holds a SQLite database the way a stuck writer does."""
-    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
-        writer.execute("BEGIN EXCLUSIVE")
-        yield
-        writer.execute("ROLLBACK")
 
 
 def goes_down_after_its_first_answer(service: AlertService, catalog: Catalog) -> None:
