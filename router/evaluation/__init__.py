@@ -2,8 +2,9 @@
 
 from .arguments import ArgumentScore
 from .evaluate import evaluate, evaluate_sync
+from .loading import load_queries
 from .outcomes import Confusion, Fate, GoldOutcome, Outcome, judge
-from .queries import Query, QueryError, load_queries, resolve_names, sample, where_fields
+from .queries import Query, QueryError, resolve_names, sample, where_fields
 from .report import BenchReport, Tokens
 from .scores import Scores
 

@@ -120,7 +120,11 @@ async def evaluate(
 
 
 def evaluate_sync(router: Router, queries: Sequence[Query], **options: Unpack[EvaluateOptions]) -> BenchReport:
-    """`evaluate` for code without an event loop; takes and raises the same."""
+    """`evaluate` for code without an event loop; takes and raises the same.
+
+    Raises:
+        RuntimeError: an event loop is running in this thread; use ``await evaluate(...)`` there.
+    """
     return anyio.run(partial(evaluate, router, queries, **options))
 
 

@@ -65,6 +65,7 @@ def ratio_intervals(
 
     Requests are drawn with replacement, as many as there are; a ratio's interval is the 2.5th and 97.5th percentile
     of its values in the resamples (Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13).
+    What is the same in every request gets an interval without width: resampling cannot see beyond the sample.
 
     Args:
         numerators: shape (requests, ratios).
