@@ -1,11 +1,13 @@
 """What types say about a binding: the type a reference points to, and whether a value of it can ever fit.
 
-The rule is conservative: a binding is refused only when no value of the one type can be a value of the other.
+The rule is conservative: a binding is refused only when no value of the one type can be a value of the other (empty
+containers apart, and a float never counts as an int).
 """
 
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import dataclasses
 import enum
 import inspect
@@ -14,8 +16,9 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Union, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 
+from ...catalog import Degraded
 from ...catalog.errors import BindingError, did_you_mean
 from .outcomes import Missing
 from .refs import PathPart
@@ -23,9 +26,21 @@ from .refs import PathPart
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JsonType:
-    """A type given as a JSON Schema, for tools that are described rather than annotated."""
+    """A type given as a JSON Schema, for tools that are described rather than annotated.
+
+    Attributes:
+        schema: the schema, with the ``$defs`` that it refers to.
+        as_argument: the schema of arguments whose only one, "value", has this type; made once, so that it is
+            compiled once.
+    """
 
     schema: Mapping[str, Any]
+    as_argument: dict[str, Any] = dataclasses.field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        own = {key: part for key, part in self.schema.items() if key != "$defs"}
+        whole = {"type": "object", "properties": {"value": own}}
+        object.__setattr__(self, "as_argument", whole | {k: v for k, v in self.schema.items() if k == "$defs"})
 
 
 Type = Any
@@ -34,13 +49,15 @@ Type = Any
 _JSON_TYPES: Mapping[str, Any] = {
     "string": str,
     "integer": int,
-    "number": float,
+    "number": int | float,
     "boolean": bool,
     "null": type(None),
     "array": list,
     "object": dict,
 }
-_NUMERIC_TOWER = {(int, float), (int, complex), (float, complex)}
+_NUMERIC_TOWER = ((int, float), (int, complex), (float, complex))
+_CONTAINERS = (list, set, frozenset, dict, collections.abc.Sequence, collections.abc.Set, collections.abc.Mapping)
+_PLAIN = ("builtins", "collections")
 _UNIONS = (Union, types.UnionType)
 
 
@@ -72,14 +89,39 @@ def signature_name(function: Callable[..., Any]) -> str:
 
 
 def _hints_of(function: Any) -> dict[str, Any]:
-    """Type hints as far as they resolve; a name that only a type checker sees leaves the function untyped."""
+    """Type hints as far as they resolve; a name that only a type checker sees leaves its parameter untyped."""
     while hasattr(function, "func"):
         function = function.func
     target = function if inspect.isroutine(function) else type(function).__call__
     try:
         return typing.get_type_hints(target, include_extras=True)
     except (NameError, TypeError, AttributeError):
-        return {}
+        pass
+    hints: dict[str, Any] = {}
+    with contextlib.suppress(NameError, TypeError, AttributeError):  # what has no annotations, or none that can be read
+        names = getattr(inspect.unwrap(target), "__globals__", {})
+        for name, annotation in target.__annotations__.items():
+            alone = types.SimpleNamespace(__annotations__={name: annotation})
+            with contextlib.suppress(NameError, TypeError, AttributeError):
+                hints |= typing.get_type_hints(alone, globalns=names, include_extras=True)
+    return hints
+
+
+def output_type(returned: Type, *, awaited: bool) -> Type:
+    """What a step puts out whose function is annotated to return `returned`.
+
+    Args:
+        returned: the annotation.
+        awaited: whether an awaitable that the function returns is awaited.
+    """
+    returned = _strip(returned)
+    members = get_args(returned) if _origin(returned) in _UNIONS else (returned,)
+    if any(_strip(member) is Degraded for member in members):
+        return Any  # the step puts out what is in it
+    cls = _origin(returned)
+    if awaited and isinstance(cls, type) and issubclass(cls, collections.abc.Awaitable):
+        return get_args(returned)[-1] if get_args(returned) else Any
+    return Any if awaited and returned is collections.abc.Awaitable else returned
 
 
 def follow_type(produced: Type, path: tuple[PathPart, ...], what: str) -> Type:
@@ -112,7 +154,7 @@ def _type_at(produced: Type, part: PathPart, what: str) -> Type:
         return arguments[0] if len(arguments) >= 1 and issubclass(cls, collections.abc.Iterable) else Any
     fields = _fields_of(cls)
     if fields is not None:
-        if part not in fields and not isinstance(getattr(cls, part, None), property):
+        if part not in fields and not _may_have(cls, part):
             raise BindingError(f"{what}: {_type_name(cls)} has no field {part!r}{did_you_mean(part, fields)}")
         return fields.get(part, Any)
     if issubclass(cls, Mapping):
@@ -120,6 +162,15 @@ def _type_at(produced: Type, part: PathPart, what: str) -> Type:
     if issubclass(cls, str | bytes | int | float | list | tuple | set):
         raise BindingError(f"{what}: {_type_name(produced)} has no field {part!r}")
     return Any
+
+
+def _may_have(record: type, attribute: str) -> bool:
+    """Whether instances of a record type may have an attribute that is none of its fields."""
+    if typing.is_typeddict(record):
+        return False
+    if issubclass(record, BaseModel):
+        return hasattr(record, attribute) or record.model_config.get("extra") == "allow"
+    return hasattr(record, attribute) or hasattr(record, "__getattr__")
 
 
 def _fields_of(cls: type) -> dict[str, Type] | None:
@@ -142,7 +193,7 @@ def _schema_at(schema: Mapping[str, Any], part: PathPart, what: str) -> Type:
     if isinstance(part, int):
         if schema.get("type") not in (None, "array") and not isinstance(schema.get("type"), list):
             raise BindingError(f"{what}: a value of type {schema['type']} has no position {part}")
-        items = schema.get("items")
+        items = schema.get("items") if "prefixItems" not in schema else None
         return JsonType(items) if isinstance(items, Mapping) else Any
     if schema.get("type") not in (None, "object") and not isinstance(schema.get("type"), list):
         raise BindingError(f"{what}: a value of type {schema['type']} has no field {part!r}")
@@ -150,7 +201,7 @@ def _schema_at(schema: Mapping[str, Any], part: PathPart, what: str) -> Type:
     if not isinstance(properties, Mapping):
         return Any
     if part not in properties:
-        if schema.get("additionalProperties") is False:
+        if schema.get("additionalProperties") is False and not schema.get("patternProperties"):
             raise BindingError(f"{what}: there is no field {part!r}{did_you_mean(part, properties)}")
         return Any
     return JsonType(properties[part]) if isinstance(properties[part], Mapping) else Any
@@ -159,7 +210,8 @@ def _schema_at(schema: Mapping[str, Any], part: PathPart, what: str) -> Type:
 def can_fit(produced: Type, wanted: Type) -> bool:
     """Whether some value of type `produced` is acceptable where `wanted` is asked for."""
     if isinstance(wanted, JsonType):
-        return can_fit(_json_form(produced), _python_form(wanted))
+        as_json = _json_form(produced)
+        return can_fit(as_json, _python_form(wanted)) and not (as_json is bool and _is_numeric(wanted))
     produced, wanted = _strip(_python_form(produced)), _strip(wanted)
     if Any in (produced, wanted) or object in (produced, wanted) or Missing in (produced, wanted):
         return True
@@ -172,6 +224,10 @@ def can_fit(produced: Type, wanted: Type) -> bool:
     if _origin(wanted) is Literal:
         return any(_value_fits(value, produced) for value in get_args(wanted))
     return _classes_fit(produced, wanted)
+
+
+def _is_numeric(wanted: JsonType) -> bool:
+    return wanted.schema.get("type") in ("integer", "number")
 
 
 def _value_fits(value: Any, wanted: Type) -> bool:
@@ -188,9 +244,11 @@ def _classes_fit(produced: Type, wanted: Type) -> bool:
         other = dict
     if not isinstance(one, type) or not isinstance(other, type):
         return True
-    if getattr(one, "_is_protocol", False) or getattr(other, "_is_protocol", False):
+    if _stands_for_others(one) or _stands_for_others(other):
         return True
-    if (one, other) in _NUMERIC_TOWER:
+    if any(issubclass(one, narrow) and other is wide for narrow, wide in _NUMERIC_TOWER):
+        return True
+    if inspect.isabstract(one) and inspect.isabstract(other):
         return True
     try:
         related = issubclass(one, other) or issubclass(other, one)
@@ -199,13 +257,20 @@ def _classes_fit(produced: Type, wanted: Type) -> bool:
     return related and _arguments_fit(get_args(produced), get_args(wanted), one, other)
 
 
+def _stands_for_others(cls: type) -> bool:
+    """Whether `cls` describes values that need not be its instances: protocols, `typing.IO`, pydantic's `EmailStr`."""
+    if getattr(cls, "_is_protocol", False) or cls.__module__ == "typing":
+        return True
+    return cls.__module__.startswith("pydantic.") and not issubclass(cls, BaseModel)
+
+
 def _arguments_fit(produced: tuple[Type, ...], wanted: tuple[Type, ...], one: type, other: type) -> bool:
     """Whether element types agree, for the plain containers whose arguments mean their elements."""
-    containers = (list, set, frozenset, dict, collections.abc.Sequence, collections.abc.Mapping)
     if not produced or len(produced) != len(wanted):
         return True
-    if not issubclass(one, containers) or issubclass(one, tuple) or not issubclass(other, containers):
-        return True
+    for cls in (one, other):  # a class of the author's own may give its arguments any meaning
+        if not issubclass(cls, _CONTAINERS) or issubclass(cls, tuple) or cls.__module__.split(".")[0] not in _PLAIN:
+            return True
     return all(can_fit(left, right) for left, right in zip(produced, wanted, strict=True))
 
 
@@ -251,7 +316,7 @@ def _json_form(annotation: Type) -> Type:
     if origin in _UNIONS:
         return Union[tuple(_json_form(member) for member in arguments)]  # noqa: UP007
     cls = origin or annotation
-    if not isinstance(cls, type) or cls is object or issubclass(cls, enum.Enum):
+    if not isinstance(cls, type) or cls is object or issubclass(cls, enum.Enum | RootModel | bytes | bytearray):
         return annotation if origin is Literal else Any
     if typing.is_typeddict(cls) or dataclasses.is_dataclass(cls) or issubclass(cls, Mapping | BaseModel):
         return dict

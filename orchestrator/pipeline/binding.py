@@ -12,7 +12,8 @@ from typing import Any
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, UnknownStepError, UnknownToolError, did_you_mean
 from ..threads import runs_in_loop
-from .annotations import JsonType, Type, can_fit, follow_type, parameters_of, signature_name, type_text
+from .annotations import JsonType, Type, can_fit, follow_type, output_type, parameters_of, signature_name, type_text
+from .inputs import value_fault
 from .policies import CONFIDENCE_PER_LEVEL, Constant, Target, may_fall_back
 from .policies import Level as LevelSpec
 from .refs import Ref
@@ -60,14 +61,22 @@ def identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def steps_named_by(spec: StepSpec, callees: Iterable[Callee], by_parameter: Mapping[str, str]) -> set[str]:
-    """Names of the steps that a step's parameters and references point to, its own excepted."""
-    named = {reference.source for reference in references_in(spec.bind) if not reference.of_input}
+def steps_by_parameter(names: Iterable[str]) -> dict[str, set[str]]:
+    """Parameter name to the steps that it means: the one called so, else those whose name reads so as one."""
+    named: dict[str, set[str]] = {}
+    for name in names:
+        named.setdefault(identifier(name), set()).add(name)
+    return named | {name: {name} for name in names}
+
+
+def steps_named_by(spec: StepSpec, callees: Iterable[Callee], by_parameter: Mapping[str, set[str]]) -> set[str]:
+    """Names of the steps that a step's parameters are named after, its own excepted."""
+    named: set[str] = set()
     for callee in callees:
         for parameter in callee.parameters:
-            if parameter not in spec.bind and by_parameter.get(parameter, spec.name) != spec.name:
-                named.add(by_parameter[parameter])
-    return named
+            if parameter not in spec.bind:
+                named |= by_parameter.get(parameter, set())
+    return named - {spec.name}
 
 
 def references_in(value: Any) -> Iterable[Ref]:
@@ -104,8 +113,9 @@ def resolve_callee(target: Target, catalog: Catalog, name: str | None = None) ->
 
 def _tool_callee(tool: Tool, name: str | None) -> Callee:
     required = tool.parameters.get("required", ())
+    definitions = {"$defs": tool.parameters["$defs"]} if "$defs" in tool.parameters else {}
     parameters = {
-        key: Parameter(key, JsonType(schema if isinstance(schema, Mapping) else {}), key in required)
+        key: Parameter(key, JsonType({**schema, **definitions} if isinstance(schema, Mapping) else {}), key in required)
         for key, schema in tool.parameters.get("properties", {}).items()
     }
     returns: Type = JsonType(tool.returns) if tool.returns else Any
@@ -116,7 +126,7 @@ def _function_callee(function: Callable[..., Any], name: str | None) -> Callee:
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise BindingError(f"{signature_name(function)} is a generator: a step returns one value")
     signature, hints, returns = parameters_of(function)
-    positional = [p.name for p in signature.values() if p.kind is inspect.Parameter.POSITIONAL_ONLY]
+    positional = {p.name: p.default for p in signature.values() if p.kind is inspect.Parameter.POSITIONAL_ONLY}
     parameters = {
         p.name: Parameter(p.name, hints.get(p.name, Any), p.default is inspect.Parameter.empty)
         for p in signature.values()
@@ -124,14 +134,21 @@ def _function_callee(function: Callable[..., Any], name: str | None) -> Callee:
     }
     anything = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature.values())
     in_loop = runs_in_loop(function)
-    call = functools.partial(_call_positionally, function, tuple(positional)) if positional else function
+    call = functools.partial(_call_positionally, function, positional) if positional else function
     kind = Kind.ASYNC if in_loop else Kind.THREAD
     label = name or getattr(function, "__name__", None) or type(function).__name__
-    return Callee(label, kind, call, None, parameters, anything, returns)
+    return Callee(label, kind, call, None, parameters, anything, output_type(returns, awaited=kind is Kind.THREAD))
 
 
-def _call_positionally(function: Callable[..., Any], positional: tuple[str, ...], /, **arguments: Any) -> Any:
-    leading = [arguments.pop(name) for name in positional if name in arguments]
+def _call_positionally(function: Callable[..., Any], positional: Mapping[str, Any], /, **arguments: Any) -> Any:
+    """Calls `function` with the arguments that have no name for it (here: name to default) in their places."""
+    given = sum(1 for name in positional if name in arguments)
+    leading: list[Any] = []
+    for name, default in positional.items():
+        if not given:
+            break
+        given -= name in arguments
+        leading.append(arguments.pop(name, default))
     return function(*leading, **arguments)
 
 
@@ -218,25 +235,46 @@ def _source_of(parameter: Parameter, spec: StepSpec, scope: Scope) -> Source | N
 def _step_called(parameter: str, scope: Scope) -> str | None:
     if parameter in scope.indexes and parameter != scope.step:
         return parameter
-    return next((name for name in scope.deps if identifier(name) == parameter), None)
+    matches = sorted(name for name in scope.deps if identifier(name) == parameter)
+    if len(matches) > 1:
+        raise BindingError(
+            f"step {scope.step!r}: parameter {parameter!r} could mean {' and '.join(map(repr, matches))}: "
+            f"bind it to one of them with ref(...)"
+        )
+    return matches[0] if matches else None
 
 
 def _given(value: Any, parameter: Parameter, scope: Scope) -> Source:
     if isinstance(value, Ref):
         return _from_input(value, parameter, scope) if value.of_input else _output(value, parameter, scope)
     if any(True for _ in references_in(value)):
+        _check_fits(type(value), parameter, scope, f"a {type(value).__name__} is bound to it")
         part_of = Parameter(parameter.name, Any, parameter.required)
         if isinstance(value, Mapping):
-            return Assembled({str(key): _given(part, part_of, scope) for key, part in value.items()})
-        return Assembled([_given(part, part_of, scope) for part in value])
-    if isinstance(value, Constant):
-        value = value.value
-    if not can_fit(type(value), parameter.type) and not isinstance(parameter.type, JsonType):
-        raise BindingError(
-            f"step {scope.step!r}: parameter {parameter.name!r} wants {type_text(parameter.type)}, "
-            f"but {value!r} is bound to it"
-        )
+            return Assembled({key: _given(part, part_of, scope) for key, part in value.items()})
+        parts = [_given(part, part_of, scope) for part in value]
+        return Assembled(tuple(parts) if isinstance(value, tuple) else parts)
+    value = _without_marks(value)
+    fault = value_fault(value, parameter.type)
+    if fault:
+        raise BindingError(f"step {scope.step!r}: parameter {parameter.name!r} is bound to a value: {fault}")
     return Fixed(value)
+
+
+def _without_marks(value: Any) -> Any:
+    """`value` without the `constant(...)` around it or its parts."""
+    if isinstance(value, Constant):
+        return value.value
+    if type(value) in (list, tuple):
+        return type(value)(map(_without_marks, value))
+    return {key: _without_marks(part) for key, part in value.items()} if type(value) is dict else value
+
+
+def _check_fits(produced: Type, parameter: Parameter, scope: Scope, what: str) -> None:
+    if not can_fit(produced, parameter.type):
+        raise BindingError(
+            f"step {scope.step!r}: parameter {parameter.name!r} wants {type_text(parameter.type)}, but {what}"
+        )
 
 
 def _from_input(reference: Ref, parameter: Parameter, scope: Scope) -> Source:
@@ -253,11 +291,7 @@ def _output(reference: Ref, parameter: Parameter, scope: Scope) -> Source:
         raise UnknownStepError(f"step {scope.step!r} refers to {reference.source!r}, which is no step{hint}")
     what = f"step {scope.step!r}: {reference}"
     produced = follow_type(scope.types.get(reference.source, Any), reference.path, what)
-    if not can_fit(produced, parameter.type):
-        raise BindingError(
-            f"step {scope.step!r}: parameter {parameter.name!r} wants {type_text(parameter.type)}, "
-            f"but {reference} gives {type_text(produced)}"
-        )
+    _check_fits(produced, parameter, scope, f"{reference} gives {type_text(produced)}")
     index = scope.indexes[reference.source]
     scope.reads.add(index)
     return Output(index, reference)
@@ -271,5 +305,6 @@ def _leftovers(spec: StepSpec, scope: Scope, bound: set[str]) -> Iterable[tuple[
             bound.add(name)
             yield name, _given(value, anything, scope)
     for name in sorted(scope.deps, key=scope.indexes.__getitem__):
-        if identifier(name) not in bound and not any(ref.source == name for ref in references_in(spec.bind)):
+        referred = any(ref.source == name and not ref.of_input for ref in references_in(spec.bind))
+        if identifier(name) not in bound and not referred:
             yield identifier(name), _output(Ref(name), anything, scope)

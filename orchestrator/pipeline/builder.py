@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
@@ -86,7 +87,7 @@ class PipelineBuilder:
             policy: what this step's failure does to the rest; the run's policy by default.
 
         Raises:
-            BindingError: the step or a dependency has no name.
+            BindingError: the step or a dependency has no name, or `deps` or `fallback` is no list.
             ValueError: `timeout` is not positive.
         """
         spec = self._spec(target, name, deps, bind, retry, fallback, timeout, policy, after=self._frontier)
@@ -106,11 +107,10 @@ class PipelineBuilder:
         policy: FallbackPolicy | None = None,
     ) -> Self:
         """Adds steps that do not wait for each other; the options hold for each of them (see `then`)."""
-        deps = None if deps is None else tuple(deps)
-        fallback = fallback if isinstance(fallback, Fallback) else Fallback(*fallback)
+        deps = None if deps is None else _several(deps, "deps")
         specs = [
             self._spec(target, None, deps, bind, retry, fallback, timeout, policy, after=self._frontier)
-            for target in targets
+            for target in _several(targets, "parallel")
         ]
         if specs:
             self._steps.extend(specs)
@@ -197,11 +197,11 @@ class PipelineBuilder:
         return StepSpec(
             name=label,
             target=target,
-            deps=None if deps is None else tuple(self._dependency(dep, label) for dep in deps),
+            deps=None if deps is None else tuple(self._dependency(dep, label) for dep in _several(deps, "deps")),
             after=after,
             bind=dict(bind or {}),
             retry=retry,
-            fallback=fallback if isinstance(fallback, Fallback) else Fallback(*fallback),
+            fallback=fallback if isinstance(fallback, Fallback) else Fallback(*_several(fallback, "fallback")),
             timeout=None if timeout is None else _positive(timeout),
             policy=None if policy is None else FallbackPolicy(policy),
         )
@@ -216,13 +216,27 @@ class PipelineBuilder:
         """The name of the step that `dep` stands for: the one that runs it, or the one called so."""
         if isinstance(dep, str):
             return dep
-        running = [spec.name for spec in self._steps if spec.target is dep]
+        running = [spec.name for spec in self._steps if spec.target is dep or _same_method(spec.target, dep)]
         if len(running) > 1:
             raise BindingError(
                 f"step {step!r} depends on {dep!r}, but the steps {', '.join(map(repr, running))} all run it: "
                 f"give the step's name"
             )
         return running[0] if running else self._name_of(dep)
+
+
+def _several(given: Iterable[Any], what: str) -> tuple[Any, ...]:
+    """The members of a list; a single step in its place would be taken apart, a name letter by letter."""
+    if isinstance(given, str | Tool | Constant | Level) or callable(given):
+        one = given if isinstance(given, str) else getattr(given, "name", None) or getattr(given, "__name__", "…")
+        written = f"parallel([{one}])" if what == "parallel" else f"{what}=[{one}]"
+        raise BindingError(f"{what} takes a list, also of one: write {written}")
+    return tuple(given)
+
+
+def _same_method(one: object, other: object) -> bool:
+    """Whether both are the same method of the same object; each look-up makes a new object for it."""
+    return inspect.ismethod(one) and inspect.ismethod(other) and one == other
 
 
 def _positive(seconds: float) -> float:

@@ -23,9 +23,9 @@ from .binding import (
     Scope,
     bind_level,
     check_bound_names,
-    identifier,
     references_in,
     resolve_callee,
+    steps_by_parameter,
     steps_named_by,
 )
 from .inputs import merge_inputs
@@ -130,7 +130,7 @@ def _callees(spec: StepSpec, catalog: Catalog) -> list[Callee]:
 def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]) -> dict[str, list[str]]:
     """Step name to the names it waits for, without repeats, in the order given."""
     names = {spec.name for spec in specs}
-    by_parameter = {identifier(name): name for name in names} | {name: name for name in names}
+    by_parameter = steps_by_parameter(names)
     deps: dict[str, list[str]] = {}
     for spec in specs:
         references = [ref.source for ref in references_in(spec.bind) if not ref.of_input]

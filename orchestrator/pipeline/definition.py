@@ -79,12 +79,14 @@ class _Level(_Runs):
 
 
 class _Retry(_Strict):
-    attempts: int = Retry.attempts
-    backoff: float = Retry.backoff
-    factor: float = Retry.factor
-    max_backoff: float = Retry.max_backoff
-    jitter: float = Retry.jitter
-    deadline: float | None = Retry.deadline
+    """The numbers of a `Retry`; what is left out keeps the default there."""
+
+    attempts: int | None = None
+    backoff: float | None = None
+    factor: float | None = None
+    max_backoff: float | None = None
+    jitter: float | None = None
+    deadline: float | None = None
 
 
 class _Step(_Runs):
@@ -188,7 +190,7 @@ def _spec(name: str, step: _Step) -> StepSpec:
             else Level(level.target(), name=level.name, confidence=level.confidence, note=level.note)
             for level in step.fallback
         ]
-        retry = None if step.retry is None else Retry(**step.retry.model_dump())
+        retry = None if step.retry is None else Retry(**step.retry.model_dump(exclude_none=True))
         target = step.target()
     except (ToolpathError, ValueError) as error:
         raise PipelineError(f"step {name!r}: {error}") from error

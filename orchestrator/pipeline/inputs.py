@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, is_typeddict
 
 import pydantic
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict, InstanceOf, TypeAdapter
 
 from ...catalog import ToolError
 from ...catalog.arguments import validate_arguments
 from ...catalog.errors import BindingError, InputError, did_you_mean
+from ..runtime.shaping import to_json_like
 from .annotations import JsonType, Type, can_fit, type_text
 from .steps import Input
 
@@ -25,25 +29,36 @@ def merge_inputs(
     Raises:
         BindingError: two steps ask for types that no value can have both of.
     """
-    found: dict[str, tuple[list[Type], bool, list[str]]] = {}
+    found: dict[str, _Merged] = {}
     for name, declared_type in (declared or {}).items():
-        found[name] = ([declared_type], False, [])
+        found[name] = _Merged([(declared_type, "the declaration")])
     for step, inputs in asked.items():
         for name, wanted, required in inputs:
-            types, was_required, users = found.setdefault(name, ([], False, []))
-            clash = next((one for one in types if not (can_fit(one, wanted) or can_fit(wanted, one))), None)
-            if clash is not None:
-                others = ", ".join(users) or "the declaration"
-                raise BindingError(
-                    f"input {name!r}: step {step!r} wants {type_text(wanted)}, {others} wants {type_text(clash)}; "
-                    f"bind one of them to another input with run_input(...)"
-                )
-            if wanted not in types:
-                types.append(wanted)
-            if step not in users:
-                users.append(step)
-            found[name] = (types, was_required or required, users)
-    return {name: Input(name, tuple(types), required, tuple(users)) for name, (types, required, users) in found.items()}
+            merged = found.setdefault(name, _Merged())
+            for known, who in merged.types:
+                if not (can_fit(known, wanted) or can_fit(wanted, known)):
+                    raise BindingError(
+                        f"input {name!r}: step {step!r} wants {type_text(wanted)}, {who} wants {type_text(known)}; "
+                        f"bind one of them to another input with run_input(...)"
+                    )
+            if all(known != wanted for known, _ in merged.types):
+                merged.types.append((wanted, step))
+            if step not in merged.users:
+                merged.users.append(step)
+            merged.required |= required
+    return {
+        name: Input(name, tuple(one for one, _ in merged.types), merged.required, tuple(merged.users))
+        for name, merged in found.items()
+    }
+
+
+@dataclass(slots=True)
+class _Merged:
+    """What has been asked of one input so far; each type with who asked first."""
+
+    types: list[tuple[Type, str]] = field(default_factory=list)
+    required: bool = False
+    users: list[str] = field(default_factory=list)
 
 
 def check_inputs(inputs: Mapping[str, Input], given: Mapping[str, Any], *, declared: bool) -> tuple[str, ...]:
@@ -61,12 +76,15 @@ def check_inputs(inputs: Mapping[str, Input], given: Mapping[str, Any], *, decla
                 users = f" (used by {', '.join(wanted.used_by)})" if wanted.used_by else ""
                 faults[name] = f"is missing; {wanted.type} expected{users}"
             continue
-        fault = next(filter(None, (_fault(name, given[name], one) for one in wanted.types)), "")
+        fault = next(filter(None, (value_fault(given[name], one) for one in wanted.types)), "")
         if fault:
             faults[name] = fault
     absent = [name for name in inputs if name not in given]
     unused = tuple(name for name in given if name not in inputs)
     for name in unused:
+        if not isinstance(name, str):
+            faults[repr(name)] = "is no name: names are text"
+            continue
         hint = did_you_mean(name, absent)
         if hint or declared:
             faults[name] = f"no step takes it{hint}"
@@ -75,14 +93,21 @@ def check_inputs(inputs: Mapping[str, Input], given: Mapping[str, Any], *, decla
     return unused
 
 
-def _fault(name: str, value: Any, wanted: Type) -> str:
-    """What is wrong with `value`, "" when it is fine."""
+def value_fault(value: Any, wanted: Type) -> str:
+    """What is wrong with `value` where `wanted` is asked for, "" when it is fine.
+
+    Python types are checked strictly ("5" is no int). A schema is held against the value's JSON form, which is what
+    a tool will get.
+    """
     if isinstance(wanted, JsonType):
         try:
-            validate_arguments({"type": "object", "properties": {name: dict(wanted.schema)}}, {name: value})
+            validate_arguments(wanted.as_argument, {"value": to_json_like(value, what="the value")})
         except ToolError as error:
-            return "; ".join(error.info.fields.values()) or error.info.message
+            faults = error.info.fields.items()
+            return "; ".join(_placed(path, fault) for path, fault in faults) or error.info.message
         return ""
+    if inspect.isclass(wanted) and issubclass(wanted, pydantic.BaseModel) and not isinstance(value, wanted):
+        return f"{type_text(wanted)} expected, got {_short(value)} ({type(value).__name__})"  # pydantic takes a dict
     adapter = _adapter(wanted)
     if adapter is None:
         return ""
@@ -97,6 +122,12 @@ def _fault(name: str, value: Any, wanted: Type) -> str:
     return ""
 
 
+def _placed(path: str, fault: str) -> str:
+    """A fault of an argument called "value", with the place inside it."""
+    inside = path.removeprefix("value").removeprefix(".")
+    return f"{inside}: {fault}" if inside else fault
+
+
 def _adapter(wanted: Type) -> TypeAdapter[Any] | None:
     try:
         return _cached_adapter(wanted)
@@ -105,15 +136,17 @@ def _adapter(wanted: Type) -> TypeAdapter[Any] | None:
 
 
 def _make_adapter(wanted: Any) -> TypeAdapter[Any] | None:
-    """A validator for the annotation, or None when pydantic can make nothing of it (then anything goes)."""
-    try:
+    """A validator for the annotation; of a class that pydantic cannot look into, for being an instance of it.
+
+    None when pydantic can make nothing of the annotation at all: then anything goes.
+    """
+    with contextlib.suppress(pydantic.errors.PydanticUserError, NameError):
         return TypeAdapter(wanted, config=ConfigDict(arbitrary_types_allowed=True))
-    except pydantic.errors.PydanticUserError as error:
-        if error.code != "type-adapter-config-unused":
-            return None
-        return TypeAdapter(wanted)
-    except NameError:
-        return None
+    with contextlib.suppress(pydantic.errors.PydanticUserError, NameError):
+        return TypeAdapter(wanted)  # records have a config of their own and refuse another
+    if inspect.isclass(wanted):
+        return TypeAdapter(InstanceOf[dict if is_typeddict(wanted) else wanted])
+    return None
 
 
 _cached_adapter = functools.lru_cache(maxsize=1024)(_make_adapter)
@@ -129,10 +162,10 @@ def input_from_text(wanted: Input, text: str) -> Any:
 
     Text that fits neither way comes back as it is, so that `check_inputs` can say what was expected.
     """
-    if not any(_fault(wanted.name, text, one) for one in wanted.types):
+    if not any(value_fault(text, one) for one in wanted.types):
         return text
     try:
         value = json.loads(text)
     except ValueError:
         return text
-    return text if any(_fault(wanted.name, value, one) for one in wanted.types) else value
+    return text if any(value_fault(value, one) for one in wanted.types) else value

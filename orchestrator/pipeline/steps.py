@@ -78,15 +78,16 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A list or a dict with references inside, put together when the step starts."""
+    """A list, a tuple or a dict with references inside, put together when the step starts."""
 
-    parts: list[Source] | dict[str, Source]
+    parts: list[Source] | tuple[Source, ...] | dict[Any, Source]
 
     def get(self, values: list[Any], inputs: Mapping[str, Any]) -> Any:
         """The value with every reference resolved."""
         if isinstance(self.parts, dict):
             return {key: part.get(values, inputs) for key, part in self.parts.items()}
-        return [part.get(values, inputs) for part in self.parts]
+        made = [part.get(values, inputs) for part in self.parts]
+        return tuple(made) if isinstance(self.parts, tuple) else made
 
 
 Source = Output | FromInput | Fixed | Assembled
