@@ -19,6 +19,9 @@ from .schema import compile_schema
 from .schema_keywords import Path, Schema
 from .tool import Tool
 
+MAX_VALUES = 100_000
+"""Values that the arguments of one call may hold; listing what is wrong with more would take seconds."""
+
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,999})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,299})(\.[0-9]{1,300})?([eE][+-]?[0-9]{1,3})?")
 _UNCHANGED = object()
@@ -57,7 +60,7 @@ def validate_arguments(target: Tool | Schema, arguments: Mapping[str, Any], *, c
         if not isinstance(arguments, Mapping):
             raise _refused(name, {WHOLE: f"expected an object of arguments, got {describe_value(arguments)}"})
         arguments = dict(arguments)
-    fault = json_fault(arguments)
+    fault = json_fault(arguments, max_values=MAX_VALUES)
     if fault is not None:
         raise _refused(name, {fault.path or WHOLE: fault.reason})
     validator = _VALIDATORS.of(schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import sys
 from collections.abc import Iterable
@@ -42,6 +43,8 @@ def load_from_module(spec: str) -> Catalog | list[Tool]:
             passes through.
     """
     found = load_object(spec)
+    if inspect.iscoroutinefunction(found):
+        raise CatalogError(f"{spec!r} is async; give a plain function")
     if callable(found) and not isinstance(found, (Tool, Catalog)):
         found = found()
     if isinstance(found, Catalog):

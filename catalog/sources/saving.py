@@ -57,6 +57,15 @@ class _PlainDumper(yaml.SafeDumper):
         return True
 
 
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Quotes text with YAML's own line breaks in it (NEL, LS, PS): unquoted they would come back as spaces."""
+    style = '"' if any(char in text for char in "\x85\u2028\u2029") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_PlainDumper.add_representer(str, _represent_text)
+
+
 def _replace(target: Path, data: bytes) -> None:
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:

@@ -252,7 +252,7 @@ def test_hostile_depth_is_refused() -> None:
 
 
 def test_a_flood_of_faults_is_cut() -> None:
-    found = faults({"city": "Oslo", "rooms": [0] * 100_000})
+    found = faults({"city": "Oslo", "rooms": [0] * 5_000})
     assert len(found) == 51
     assert found["$"] == "only the first 50 problems are listed"
 
