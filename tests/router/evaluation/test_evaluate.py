@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from toolpath.catalog import Catalog, Tool
+from toolpath.catalog import Catalog, Tool, ToolCall
 from toolpath.catalog.errors import EmbedderError
 from toolpath.router import Candidate, HashEmbedder, Intent, Retriever, Router, Selection
 from toolpath.router.evaluation import Query, QueryError, evaluate, evaluate_sync
+from toolpath.router.retrieval.embedders import TextKind
+from toolpath.router.retrieval.vectors import Vectors
 
 from .builders import letters, query
 
@@ -48,12 +50,10 @@ class KeepsAll:
         return Intent(parts=(request,))
 
 
-class Threshold:
-    """Takes the first candidate unless the request says "none"."""
+class Exclaimed:
+    """Takes the first candidate, but refuses a request with an exclamation mark."""
 
     async def select(self, request: str, candidates: Sequence[Candidate], intent: Intent) -> Selection:
-        from toolpath.catalog import ToolCall
-
         if not candidates or "!" in request:
             return Selection(abstained=True, confidence=0.1)
         return Selection((ToolCall(tool=candidates[0].name),), confidence=0.9)
@@ -61,7 +61,7 @@ class Threshold:
 
 def scripted(catalog: Catalog | None = None) -> Router:
     catalog = catalog if catalog is not None else letters()
-    return Router(catalog, retriever=Scripted(catalog), classifier=KeepsAll(), selector=Threshold())
+    return Router(catalog, retriever=Scripted(catalog), classifier=KeepsAll(), selector=Exclaimed())
 
 
 def rows(*texts_and_tools: tuple[str, str], **fields: object) -> list[Query]:
@@ -236,7 +236,7 @@ TOOLS = [
 
 def test_the_real_retriever_keeps_to_the_candidates_even_of_a_tool_named_outright() -> None:
     catalog = Catalog(TOOLS)
-    router = Router(catalog, retriever=Retriever(catalog, HashEmbedder()), selector=Threshold())
+    router = Router(catalog, retriever=Retriever(catalog, HashEmbedder()), selector=Exclaimed())
     queries = [
         Query(id="1", query="refund_order", tools=("cancel_order",), candidates=("cancel_order", "get_weather")),
         Query(id="2", query="please use refund_order now", expect_none=True, candidates=()),
@@ -254,7 +254,7 @@ def test_the_real_retriever_keeps_to_the_candidates_even_of_a_tool_named_outrigh
 class Broken(HashEmbedder):
     """A model that has gone missing."""
 
-    def embed(self, texts: Sequence[str], kind: str) -> object:  # type: ignore[override]
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         raise EmbedderError("the model is gone")
 
 

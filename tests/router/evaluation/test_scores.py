@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toolpath.catalog import ToolCall
-from toolpath.router.evaluation import Fate
+from toolpath.router.evaluation import Fate, Outcome
 from toolpath.router.evaluation.scores import score
 
 from .builders import LETTERS, outcome
@@ -49,7 +49,7 @@ some_outcomes = st.lists(
 
 @settings(max_examples=40)
 @given(some_outcomes)
-def test_what_was_chosen_and_what_each_stage_lost_add_up(outcomes: list) -> None:  # type: ignore[type-arg]
+def test_what_was_chosen_and_what_each_stage_lost_add_up(outcomes: list[Outcome]) -> None:
     scores = score(outcomes, CUTOFFS)
     shares = [scores[f"stages.{fate.value}"] for fate in Fate]
     if scores.answerable:
@@ -79,10 +79,10 @@ def test_abstention_is_scored_over_the_right_requests() -> None:
 
 
 def test_arguments_are_scored_over_right_calls_only() -> None:
-    def asked(tool: str, **arguments: int) -> object:
+    def asked(tool: str, **arguments: int) -> Outcome:
         return outcome("a", "ab", [ToolCall(tool=tool, arguments=arguments)], args=({"x": 1, "y": 2},))
 
-    scores = score([asked("a", x=1, y=2), asked("a", x=1), asked("b", x=1, y=2), outcome("a", "ab", "a")], CUTOFFS)  # type: ignore[list-item]
+    scores = score([asked("a", x=1, y=2), asked("a", x=1), asked("b", x=1, y=2), outcome("a", "ab", "a")], CUTOFFS)
     assert scores["arguments.exact"] == 0.5
     assert scores["arguments.per_argument"] == 0.75
     assert scores.counts["arguments.calls"] == 2
