@@ -226,7 +226,9 @@ def _reference(text: Any, *, of_input: bool) -> Ref:
 
 
 def _input_type(declared: str | dict[str, Any]) -> JsonType:
-    return JsonType({"type": declared} if isinstance(declared, str) and declared != "any" else dict(declared or {}))
+    if declared == "any":
+        return JsonType({})
+    return JsonType({"type": declared} if isinstance(declared, str) else declared)
 
 
 def _load_function(spec: str) -> Callable[..., Any]:
