@@ -38,7 +38,8 @@ def hangs(word: str) -> None:
 def pipeline_file(tmp_path: Path) -> str:
     file = tmp_path / "p.yaml"
     file.write_text(
-        f"steps:\n  loud: {{function: '{HERE}:shout'}}\n  echo: {{function: '{HERE}:repeat', with: {{word: {{ref: loud}}}}}}\n",
+        f"steps:\n  loud: {{function: '{HERE}:shout'}}\n"
+        f"  echo: {{function: '{HERE}:repeat', with: {{word: {{ref: loud}}}}}}\n",
         encoding="utf-8",
     )
     return str(file)
