@@ -1,8 +1,9 @@
 """Finds the tools that a request names outright: an exact name must survive every stage, a common word must not count.
 
 ``search_text`` is named by "search_text", "searchText" and "search text"; ``github.list_issues`` also by its bare
-name. A one-word name such as ``get`` is a word of the language before it is a name, so it counts only when the
-request marks it as a name: in quotation marks or backticks, as ``get(``, as "the get tool", or as the whole request.
+name. Names of two words or more may be spoken, unless they are all but function words (``do_it``). A one-word name
+such as ``get`` is a word of the language before it is a name, so it counts only when the request marks it as a name:
+in quotation marks or backticks, as ``get(``, as "the get tool", or as the whole request.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _Key = TypeVar("_Key")
 
 _WORD = re.compile(r"\w+")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+|[^\W_A-Za-z0-9]+")
+_IDENTIFIER = re.compile(r"\w_\w|\w\.\w|[a-z][A-Z]")
+"""What no word of a language looks like: an underscore, a dot or a capital letter inside."""
 _OPENING, _CLOSING = "`'\"“‘「『《<", "`'\"”’」』》>"
 _TOOL_WORD_BEFORE = re.compile(r"(?:\b(?:tool|function|command)s?|工具|函数)\s*[:：]?\s*$", re.IGNORECASE)
 _TOOL_WORD_AFTER = re.compile(r"\s*(?:\b(?:tool|function|command|api)\b|工具|函数|接口)", re.IGNORECASE)
@@ -157,6 +160,9 @@ def _names(entry: _Entry, text: str, start: int, end: int) -> bool:
         return True
     if is_spaceless(entry.name[0]):
         return len(entry.name) >= MIN_SPACELESS
+    written = text[start:end]
+    if written.casefold() == entry.name.casefold() and _IDENTIFIER.search(written):
+        return True
     words = spoken_name(entry.name).split()
     telling = [word for word in words if len(word) >= 3 and word not in STOP_WORDS]
     return len(words) >= 2 and len(telling) >= 2

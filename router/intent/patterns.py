@@ -279,11 +279,19 @@ class SafePattern:
     def __init__(self, pattern: str, *, ignore_case: bool = True) -> None:
         if len(pattern) > MAX_PATTERN_LENGTH:
             raise PatternError(f"the pattern has {len(pattern)} characters; at most {MAX_PATTERN_LENGTH} are allowed")
-        self.pattern = pattern
+        self.pattern, self.ignore_case = pattern, ignore_case
         self._states: list[_State] = []
         self._end = self._new_state()
         self._start = self._build(_Parser(pattern, ignore_case).parse(), self._end)
         self._memory: dict[tuple[frozenset[int], bool, str, str], frozenset[int] | None] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SafePattern):
+            return NotImplemented
+        return (other.pattern, other.ignore_case) == (self.pattern, self.ignore_case)
+
+    def __hash__(self) -> int:
+        return hash((self.pattern, self.ignore_case))
 
     def found_in(self, text: str) -> bool:
         """Whether the pattern matches anywhere in `text`; takes time proportional to its length."""

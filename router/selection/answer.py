@@ -48,7 +48,7 @@ def answer_schema(names: Sequence[str]) -> dict[str, Any]:
         "properties": {
             "id": {"type": "string"},
             "tool": {"type": "string", "enum": list(names)},
-            "arguments": {"type": "object"},
+            "arguments": {"type": "object", "additionalProperties": True},  # some servers take a bare object as empty
             "depends_on": {"type": "array", "items": {"type": "string"}},
         },
         "required": ["id", "tool", "arguments", "depends_on"],

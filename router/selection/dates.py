@@ -15,7 +15,8 @@ class FoundDate:
 
     Attributes:
         kind: what it holds.
-        iso: "2024-03-05", "14:30:00" or "2024-03-05T14:30:00", with the offset when one is written.
+        iso: "2024-03-05", "14:30" (with seconds where they are written) or "2024-03-05T14:30:00", with the offset
+            when one is written.
         start, end: its place.
     """
 
@@ -90,7 +91,8 @@ def find_dates(text: str, clock: Callable[[], dt.datetime] | None = None) -> Ite
         if any(match.start() < end and start < match.end() for start, end in taken):
             continue
         if _is_surely_a_time(match) and (time := _time(match)):
-            yield FoundDate("time", time.isoformat(), match.start("clock"), match.end("clock"))
+            iso = time.isoformat("seconds" if match.group("second") else "minutes")
+            yield FoundDate("time", iso, match.start("clock"), match.end("clock"))
 
 
 def _dates(text: str, clock: Callable[[], dt.datetime] | None) -> Iterator[tuple[dt.date, int, int]]:

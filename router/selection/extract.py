@@ -12,20 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...catalog import ArgumentOrigin, Tool, ToolCall
+from ...catalog import ArgumentOrigin, Tool, ToolCall, ToolError
+from ...catalog.arguments import validate_arguments
 from ..intent.phrases import contains_phrase, fold
-from ..retrieval.text import stem
 from .mentions import MAX_REQUEST, Clock, Kind, Mention, find_mentions
+from .naming import naming
 from .slots import Slot, slots_of
 
-NAMING_WINDOW = 40
-"""Characters before a mention in which a parameter's name is looked for, back to the previous mention at most."""
-
-_WORD = re.compile(r"[^\W_]+")
-_HAN = re.compile(r"[\u3400-\u9fff]+")
 _LIST_JOIN = re.compile(r"\s*(?:,|，|、|;|/)?\s*(?:\b(?:and|or)\b|和|与|及|以及|或)?\s*")
-_FROM_BEFORE = re.compile(r"(?:\b(?:from|between|since|starting)|从|自)\s*$", re.IGNORECASE)
-_TO_BEFORE = re.compile(r"(?:\b(?:to|until|till|through|and)|到|至)\s*$", re.IGNORECASE)
 _TRUE_WORDS = "true|yes|on|enabled|是|开启|启用"
 _FALSE_WORDS = "false|no|off|disabled|否|关闭|禁用"
 
@@ -61,17 +55,30 @@ def extract_call(tool: Tool, request: str, clock: Clock | None = None) -> ToolCa
     slots = slots_of(tool)
     arguments: dict[str, Any] = {}
     used: set[int] = set()
-    _fill_enums_and_booleans(slots, text, arguments)
+    _fill_enums_and_booleans(slots, text, mentions, arguments, used)
     _fill_assignments(slots, text, mentions, arguments, used)
+    _fill_series(slots, text, mentions, arguments, used)
     _fill_claims(slots, text, mentions, arguments, used)
     _fill_singles(slots, mentions, arguments, used)
+    _drop_unfit(tool, arguments)
     ordered = {slot.name: arguments[slot.name] for slot in slots if slot.name in arguments}
     required = tool.parameters.get("required", [])
     missing = tuple(name for name in required if name not in ordered)
     return ToolCall(tool=tool.name, arguments=ordered, origin=ArgumentOrigin.EXTRACTED, missing=missing)
 
 
-def _fill_enums_and_booleans(slots: Sequence[Slot], text: str, arguments: dict[str, Any]) -> None:
+def _drop_unfit(tool: Tool, arguments: dict[str, Any]) -> None:
+    """Takes out what the tool's schema refuses for reasons that a slot does not know (a format, a condition)."""
+    try:
+        validate_arguments(tool, arguments)
+    except ToolError as error:
+        for place in error.info.fields:
+            arguments.pop(place.split(".", 1)[0].split("[", 1)[0], None)
+
+
+def _fill_enums_and_booleans(
+    slots: Sequence[Slot], text: str, mentions: Sequence[Mention], arguments: dict[str, Any], used: set[int]
+) -> None:
     folded = fold(text)
     claimed: set[str] = set()
     for slot in slots:
@@ -80,14 +87,21 @@ def _fill_enums_and_booleans(slots: Sequence[Slot], text: str, arguments: dict[s
             if value is not None and not slot.array:
                 arguments[slot.name] = value
         elif slot.enum and slot.type == "string":
-            found = [value for value in _enum_values(slot, text, folded) if value.casefold() not in claimed]
-            if slot.array and found:
+            found = [value for value in _enum_values(slot, text, folded) if fold(value) not in claimed]
+            if slot.array and len(found) > 1 and _is_list(found, folded):
                 arguments[slot.name] = found
             elif len(found) == 1 and not slot.array:
                 arguments[slot.name] = found[0]
             else:
                 continue
-            claimed |= {value.casefold() for value in found}
+            claimed |= {fold(value) for value in found}
+    used |= {place for place, mention in enumerate(mentions) if fold(mention.text) in claimed}
+
+
+def _is_list(values: Sequence[str], folded: str) -> bool:
+    """Whether the values stand in the text one after the other with nothing but commas and "and" between them."""
+    listed = r"\W*(?:,|，|、|\band\b|\bor\b|和|与|及|\W)+\W*".join(re.escape(fold(value)) for value in values)
+    return re.search(listed, folded) is not None
 
 
 def _enum_values(slot: Slot, text: str, folded: str) -> list[str]:
@@ -120,6 +134,7 @@ def _fill_assignments(
     slots: Sequence[Slot], text: str, mentions: Sequence[Mention], arguments: dict[str, Any], used: set[int]
 ) -> None:
     """What is written as "name: value" or "name=value", including one-letter names and plain words."""
+    runs = _runs(mentions, text)
     for slot in slots:
         if slot.name in arguments or slot.array:
             continue
@@ -128,6 +143,8 @@ def _fill_assignments(
         if match is None:
             continue
         place = next((i for i, m in enumerate(mentions) if m.start == match.end() and i not in used), None)
+        if place is not None and (place, place) not in runs:
+            continue  # a list is no single value
         if place is not None:
             value = slot.value_of(mentions[place])
             if value is not None:
@@ -139,6 +156,23 @@ def _fill_assignments(
                 arguments[slot.name] = plain.group().rstrip(".")
 
 
+def _fill_series(
+    slots: Sequence[Slot], text: str, mentions: Sequence[Mention], arguments: dict[str, Any], used: set[int]
+) -> None:
+    """``side1``, ``side2``, ``side3`` take a list of just so many values that stands behind their common name."""
+    bases = dict.fromkeys(slot.series[0] for slot in slots if slot.series is not None)
+    for base in bases:
+        series = sorted((slot for slot in slots if slot.series and slot.series[0] == base), key=lambda slot: slot.name)
+        for first, last in _runs(mentions, text) if len(series) > 1 else ():
+            if last - first + 1 != len(series) or used.intersection(range(first, last + 1)):
+                continue
+            values = [slot.value_of(mentions[first + at]) for at, slot in enumerate(series)]
+            if None not in values and naming(series[0], text, mentions, first, last)[0]:
+                arguments.update((slot.name, value) for slot, value in zip(series, values, strict=True))
+                used.update(range(first, last + 1))
+                break
+
+
 def _fill_claims(
     slots: Sequence[Slot], text: str, mentions: Sequence[Mention], arguments: dict[str, Any], used: set[int]
 ) -> None:
@@ -146,7 +180,7 @@ def _fill_claims(
     claims = [
         claim
         for slot in slots
-        if slot.name not in arguments and slot.type != "boolean"
+        if slot.name not in arguments and slot.type != "boolean" and slot.series is None
         for claim in _claims(slot, text, mentions)
     ]
     for claim in sorted(claims, key=lambda claim: (-claim.named, claim.distance, claim.mentions)):
@@ -156,42 +190,17 @@ def _fill_claims(
 
 
 def _claims(slot: Slot, text: str, mentions: Sequence[Mention]) -> Iterator[_Claim]:
-    for first, last in _runs(mentions, text) if slot.array else ((i, i) for i in range(len(mentions))):
+    for first, last in _runs(mentions, text):
         places = tuple(range(first, last + 1))
-        values = [slot.value_of(mentions[place]) for place in places]
-        if any(value is None for value in values):
-            continue
-        named, distance = _naming(slot, text, mentions, first, last)
-        if named:
-            yield _Claim(named, distance, slot, places, values if slot.array else values[0])
-
-
-def _naming(slot: Slot, text: str, mentions: Sequence[Mention], first: int, last: int) -> tuple[int, int]:
-    """How many of the slot's words stand before the mention, and how far away the nearest is; (0, 0) for none."""
-    mention = mentions[first]
-    start = max(mention.start - NAMING_WINDOW, mentions[first - 1].end if first else 0)
-    before = text[start : mention.start]
-    if slot.side == "from" and _FROM_BEFORE.search(before):
-        return 2, 0
-    if slot.side == "to" and _TO_BEFORE.search(before) and first and _same_kind(mentions[first - 1], mention):
-        return 2, 0
-    hits = [
-        (stem(word.group().casefold()), len(before) - word.end())
-        for word in _WORD.finditer(before)
-        if stem(word.group().casefold()) in slot.words
-    ]
-    hits += [
-        (run.group()[at : at + 2], len(before) - run.start() - at - 2)
-        for run in _HAN.finditer(before)
-        for at in range(len(run.group()) - 1)
-        if run.group()[at : at + 2] in slot.bigrams
-    ]
-    if hits:
-        return len({word for word, _ in hits}) + 1, min(distance for _, distance in hits)
-    after = _WORD.match(text[mentions[last].end :].lstrip(" -"))
-    if mention.kind is Kind.NUMBER and after and stem(after.group().casefold()) in slot.words:
-        return 1, 0  # "3 nights" for `nights`
-    return 0, 0
+        if slot.array and len(places) == 1 and not mentions[first].quoted:
+            continue  # one number is a number; a list would be a guess
+        if not slot.array and len(places) > 1 and not slot.side:
+            continue  # a list is no single value
+        for part in (places,) if slot.array else ((place,) for place in places):
+            values = [slot.value_of(mentions[place]) for place in part]
+            named, distance = naming(slot, text, mentions, part[0], part[-1])
+            if named and None not in values:
+                yield _Claim(named, distance, slot, part, values if slot.array else values[0])
 
 
 def _same_kind(left: Mention, right: Mention) -> bool:
@@ -215,7 +224,11 @@ def _fill_singles(
     slots: Sequence[Slot], mentions: Sequence[Mention], arguments: dict[str, Any], used: set[int]
 ) -> None:
     """A mention that is the only one of its form goes to the only parameter that takes such a form."""
-    open_slots = [slot for slot in slots if slot.name not in arguments and slot.type != "boolean" and not slot.enum]
+    open_slots = [
+        slot
+        for slot in slots
+        if slot.name not in arguments and slot.type != "boolean" and not slot.enum and not slot.array
+    ]
     for place, mention in enumerate(mentions):
         if place in used or sum(_same_kind(other, mention) for other in mentions) > 1:
             continue
@@ -224,7 +237,7 @@ def _fill_singles(
         chosen = takers if len(takers) == 1 else needed
         if len(chosen) == 1 and chosen[0].name not in arguments:
             value = chosen[0].value_of(mention)
-            arguments[chosen[0].name] = [value] if chosen[0].array else value
+            arguments[chosen[0].name] = value
             used.add(place)
 
 
@@ -234,6 +247,6 @@ def _takes_alone(slot: Slot, mention: Mention) -> bool:
         return False
     if slot.type in ("integer", "number"):
         return slot.required
-    if mention.kind is Kind.NUMBER:
-        return False  # digits alone do not say that they are an id
+    if mention.kind in (Kind.NUMBER, Kind.CODE):
+        return mention.kind is Kind.CODE and slot.pattern is not None  # else nothing says that it is this id
     return mention.kind == slot.kinds[0] and (mention.kind is not Kind.QUOTED or slot.required)

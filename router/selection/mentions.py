@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -29,6 +30,7 @@ class Kind(StrEnum):
     DATETIME = "datetime"
     TIME = "time"
     NUMBER = "number"
+    PERCENT = "percent"
     CODE = "code"
 
 
@@ -39,7 +41,7 @@ class Mention:
     Attributes:
         kind: its form.
         text: as written, without quotation marks.
-        value: a number for numbers, an ISO text for dates and times, else the text.
+        value: a number for numbers (5 for "5%"), an ISO text for dates and times, else the text.
         start, end: its place in the request, quotation marks included.
         quoted: whether it stands in quotation marks.
     """
@@ -54,9 +56,9 @@ class Mention:
 
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,500})\"|“([^”\n]{1,500})”|‘([^’\n]{1,500})’|「([^」\n]{1,500})」|『([^』\n]{1,500})』|《([^》\n]{1,500})》"
-    r"|`([^`\n]{1,500})`|(?<!\w)'([^'\n]{1,500})'(?!\w)"
+    r"|`([^`\n]{1,500})`|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w)){1,500})'(?!\w)"
 )
-_URL = re.compile(r"\b(?:https?|ftp|wss?)://[^\s<>\"'`，。；）】」]{1,2000}", re.IGNORECASE)
+_URL = re.compile(r"(?<![A-Za-z0-9])(?:https?|ftp|wss?)://[^\s<>\"'`，。；）】」]{1,2000}", re.IGNORECASE)
 _EMAIL = re.compile(
     r"(?<![\w.+-])[A-Za-z0-9_][\w.+-]{0,63}@[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){1,4}(?![\w-])",
     re.ASCII,
@@ -70,13 +72,17 @@ _PATH = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.#])(?<!\w[-:/])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?=%|[^\w]|[^\x00-\x7f]|[a-zA-Z]{1,4}\b|$)(?!\.\d)(?![:/]\d)"
+    r"(?<![A-Za-z0-9_.#])(?<![A-Za-z0-9_][-:/])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?=%|[^\w]|[^\x00-\x7f]|[a-zA-Z]{1,4}\b|$)(?!\.\d)(?![:/]\d)"
 )
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8}
+_SCALE = re.compile(r"\s?(?P<word>thousand\b|million\b|billion\b|万|亿)", re.IGNORECASE)
+_MAGNITUDE = re.compile(r"[KMB]\b")
+_PERCENT = re.compile(r"\s?(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _NUMBER_WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100,
 }  # fmt: skip
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_NUMBER_WORD = re.compile(rf"(?<!\ba )\b(?:{'|'.join(_NUMBER_WORDS)})\b(?!-)", re.IGNORECASE)
 _CODE = re.compile(
     r"#\s?\d{1,20}\b"  # "#1234"
     r"|(?<![\w.@/-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9](?:[A-Za-z0-9_-]{1,62}[A-Za-z0-9])"
@@ -84,7 +90,8 @@ _CODE = re.compile(
     r"|(?<![\w.@/-])\d{2,}(?:-\d{2,}){2,}(?![\w-])",  # 555-12-1234
     re.ASCII,
 )
-_UNIT_ENDS = re.compile(r"^[-+]?\d+(?:\.\d+)?[a-zA-Z]{1,3}$")
+_QUANTITY = re.compile(r"\d+(?:[a-z]{1,3}|[A-Z]|[kMGT]?(?:Hz|Wh|B|W|V|A)|st|nd|rd|th)$")
+"""A number with its unit, such as 5km or 440Hz, which is no code."""
 
 
 def find_mentions(request: str, clock: Clock | None = None) -> list[Mention]:
@@ -101,15 +108,17 @@ def find_mentions(request: str, clock: Clock | None = None) -> list[Mention]:
     text = request[:MAX_REQUEST]
     taken: list[Mention] = []
     for match in _QUOTED.finditer(text):
+        if match.end() - match.start() >= len(text.strip()):
+            continue  # the whole request stands in quotation marks
         inside = next(group for group in match.groups() if group is not None)
-        taken.append(_quoted(inside.strip(), match.start(), match.end(), clock))
+        taken.append(_quoted(_without_stop(inside.strip()), match.start(), match.end(), clock))
     for found in (
         (_plain(Kind.URL, m.group().rstrip(".,;:!?)"), m.start()) for m in _URL.finditer(text)),
         (_plain(Kind.EMAIL, m.group(), m.start()) for m in _EMAIL.finditer(text)),
         (_plain(Kind.PATH, m.group().rstrip("."), m.start()) for m in _PATH.finditer(text)),
         _dates(text, clock),
-        (_plain(Kind.CODE, m.group(), m.start()) for m in _CODE.finditer(text) if not _UNIT_ENDS.match(m.group())),
-        (_number(m.group(), m.start()) for m in _NUMBER.finditer(text)),
+        (_plain(Kind.CODE, m.group(), m.start()) for m in _CODE.finditer(text) if not _QUANTITY.match(m.group())),
+        _numbers(text),
         (
             Mention(Kind.NUMBER, m.group(), _NUMBER_WORDS[m.group().lower()], m.start(), m.end())
             for m in _NUMBER_WORD.finditer(text)
@@ -131,15 +140,35 @@ def _plain(kind: Kind, text: str, start: int) -> Mention:
     return Mention(kind, text, value, start, start + len(text))
 
 
-def _number(text: str, start: int) -> Mention:
-    digits = text.replace(",", "")
-    whole = re.fullmatch(r"[-+]?\d+", digits) is not None
-    return Mention(Kind.NUMBER, text, int(digits) if whole else float(digits), start, start + len(text))
+def _numbers(text: str) -> Iterable[Mention]:
+    for match in _NUMBER.finditer(text):
+        if _MAGNITUDE.match(text, match.end()):
+            continue  # 5K may be thousands, kelvin or a size
+        scale = _SCALE.match(text, match.end())
+        factor = _SCALES[scale.group("word").lower()] if scale else 1
+        end = scale.end() if scale else match.end()
+        percent = _PERCENT.match(text, end) is not None
+        value = _value(match.group(), factor)
+        yield Mention(Kind.PERCENT if percent else Kind.NUMBER, text[match.start() : end], value, match.start(), end)
+
+
+def _value(digits: str, factor: int = 1) -> int | float:
+    """The number, an int where it is whole as written or by its factor ("8.5 million")."""
+    exact = Decimal(digits.replace(",", "")) * factor
+    whole = exact == exact.to_integral_value() and (factor > 1 or re.fullmatch(r"[-+]?[\d,]+", digits) is not None)
+    return int(exact) if whole else float(exact)
 
 
 def _dates(text: str, clock: Clock | None) -> Iterable[Mention]:
     for found in find_dates(text, clock):
         yield Mention(Kind(found.kind), text[found.start : found.end], found.iso, found.start, found.end)
+
+
+def _without_stop(inside: str) -> str:
+    """Without the comma, or after a single word the full stop, that belongs to the sentence around the quotation."""
+    if inside.endswith((",", "，")):
+        return inside[:-1]
+    return inside[:-1] if inside.endswith(".") and inside.count(".") == 1 and " " not in inside else inside
 
 
 def _quoted(inside: str, start: int, end: int, clock: Clock | None) -> Mention:
@@ -153,5 +182,5 @@ def _quoted(inside: str, start: int, end: int, clock: Clock | None) -> Mention:
     if _CODE.fullmatch(inside):
         return Mention(Kind.CODE, inside, inside.lstrip("# "), start, end, quoted=True)
     if _NUMBER.fullmatch(inside):
-        return Mention(Kind.NUMBER, inside, _number(inside, 0).value, start, end, quoted=True)
+        return Mention(Kind.NUMBER, inside, _value(inside), start, end, quoted=True)
     return Mention(Kind.QUOTED, inside, inside, start, end, quoted=True)

@@ -22,7 +22,7 @@ _NAME_KINDS = {
     "path": Kind.PATH, "file": Kind.PATH, "filename": Kind.PATH, "filepath": Kind.PATH, "folder": Kind.PATH,
     "directory": Kind.PATH, "dir": Kind.PATH, "date": Kind.DATE, "day": Kind.DATE, "datetime": Kind.DATETIME,
     "timestamp": Kind.DATETIME, "time": Kind.TIME, "id": Kind.CODE, "code": Kind.CODE, "sku": Kind.CODE,
-    "ticket": Kind.CODE, "uuid": Kind.CODE, "isbn": Kind.CODE,
+    "ticket": Kind.CODE, "uuid": Kind.CODE, "isbn": Kind.CODE, "number": Kind.CODE, "reference": Kind.CODE,
 }  # fmt: skip
 """The last word of a parameter's name to the form of its values, where the schema says no more than "a string"."""
 _DESCRIPTION_KINDS = (
@@ -32,9 +32,15 @@ _DESCRIPTION_KINDS = (
     (re.compile(r"日期"), Kind.DATE),
     (re.compile(r"编号|单号|标识符|序列号"), Kind.CODE),
 )
-_ISO_DATE_ASKED = re.compile(r"yyyy-mm-dd|iso[\s-]?8601", re.IGNORECASE)
-_FROM = frozenset({"from", "start", "begin", "since", "origin", "source", "departure", "after"})
-_TO = frozenset({"to", "end", "until", "till", "destination", "target", "arrival", "before"})
+_PERCENT = re.compile(r"percent|%|百分", re.IGNORECASE)
+_SERIES = re.compile(r"(.*[^\d_-])[_-]?([1-9])")
+_FROM = frozenset({"from", "start", "begin", "since", "origin", "departure"})
+_TO = frozenset({"to", "end", "until", "till", "destination", "arrival"})
+GENERIC_WORDS = frozenset(
+    stem(word)
+    for word in "id code number num count name date day time type value amount total max min limit duration".split()  # noqa: SIM905
+)
+"""Words that many parameters share: alone they do not name one that has other words too."""
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]{2,}")
 
 
@@ -52,7 +58,8 @@ class Slot:
         words: stems of the words that name it.
         bigrams: Chinese bigrams of its description's beginning.
         side: "from" or "to" for the ends of a span, "" else.
-        iso_date: dates are to be written as ISO.
+        percent: its description speaks of percent, so "5%" is 5.
+        series: for ``side1`` and the like: ("side", 1).
     """
 
     name: str
@@ -64,7 +71,8 @@ class Slot:
     words: frozenset[str] = frozenset()
     bigrams: frozenset[str] = frozenset()
     side: str = ""
-    iso_date: bool = False
+    percent: bool = False
+    series: tuple[str, int] | None = None
     array: bool = False
     pattern: SafePattern | None = field(default=None, compare=False)
 
@@ -77,11 +85,7 @@ class Slot:
 
     def _typed(self, mention: Mention) -> Any:
         if self.type in ("integer", "number"):
-            if mention.kind is not Kind.NUMBER:
-                return None
-            if self.type == "integer" and not isinstance(mention.value, int):
-                return int(mention.value) if float(mention.value).is_integer() else None
-            return mention.value
+            return self._number(mention)
         if self.type not in ("string", "") or not (mention.kind in self.kinds or mention.quoted):
             return None
         if mention.quoted and mention.kind not in self.kinds and not self._takes_any_text():
@@ -93,6 +97,15 @@ class Slot:
         else:
             text = mention.text
         return text if self.pattern is None or self.pattern.found_in(text) else None
+
+    def _number(self, mention: Mention) -> int | float | None:
+        if mention.kind is Kind.PERCENT and not self.percent:
+            return None  # 5 or 0.05: a matter of the tool, which does not say
+        if mention.kind not in (Kind.NUMBER, Kind.PERCENT):
+            return None
+        if self.type == "integer" and not isinstance(mention.value, int):
+            return int(mention.value) if float(mention.value).is_integer() else None
+        return mention.value  # type: ignore[no-any-return]
 
     def _takes_any_text(self) -> bool:
         return not self.schema.get("format") and not self.enum and Kind.QUOTED in self.kinds
@@ -106,8 +119,7 @@ class Slot:
             if mention.kind is not Kind.DATETIME:
                 return None
             return str(mention.value) if re.search(r"(?:Z|[+-]\d\d:?\d\d)$", str(mention.value)) else None
-        relative = not any(char.isdigit() for char in mention.text)
-        text = str(mention.value) if wanted or self.iso_date or relative else mention.text
+        text = str(mention.value)
         return text if self.pattern is None or self.pattern.found_in(text) else None
 
     def _within_bounds(self, value: Any) -> bool:
@@ -156,7 +168,10 @@ def _slot(parameter: Parameter, schema: dict[str, Any], value_type: str, *, arra
             term for run in _HAN_RUN.findall(parameter.description[:16]) for term in tokenize(run) if len(term) == 2
         ),
         side="from" if _FROM & set(words) else "to" if _TO & set(words) else "",
-        iso_date=_ISO_DATE_ASKED.search(parameter.description) is not None,
+        percent=_PERCENT.search(f"{parameter.name} {parameter.description}") is not None,
+        series=(match.group(1).casefold(), int(match.group(2)))
+        if (match := _SERIES.fullmatch(parameter.name))
+        else None,
         array=array,
         pattern=pattern,
     )
@@ -201,4 +216,4 @@ def _kinds(words: list[str], description: str, schema: dict[str, Any]) -> tuple[
         case Kind.TIME | Kind.DATETIME if "format" not in schema:
             return (kind, Kind.DATETIME, Kind.DATE, Kind.QUOTED) if kind is Kind.DATETIME else (kind, Kind.QUOTED)
         case _:
-            return (kind,) if "format" in schema else (kind, Kind.QUOTED)
+            return (kind,) if "format" in schema or kind in (Kind.EMAIL, Kind.URL) else (kind, Kind.QUOTED)

@@ -29,7 +29,7 @@ class Reply:
 def completion(
     text: str | None = None, calls: Sequence[tuple[str, Any]] = (), tokens: tuple[int, int] = (100, 20)
 ) -> Reply:
-    """A chat completion with a text or with native tool calls ``(name, arguments)``; text arguments go out as they are."""
+    """A chat completion with a text or with native calls ``(name, arguments)``; text arguments go out as is."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = [
