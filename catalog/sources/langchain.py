@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import ToolFormatError
 from ..json_values import json_type
+from ..schema_keywords import Schema, map_children
 from .openai import function_shape
 from .shape import Entry
 
@@ -29,9 +30,12 @@ def entry_of(tool: Any) -> Entry:
     Raises:
         ToolFormatError: its schema is of no kind that LangChain allows.
     """
+    parameters = _without_generated_titles(_schema_of(tool), tool.name)
+    # LangChain builds the model of the arguments from the function, whose docstring it has used already.
+    parameters.pop("description", None)
     return {
         "type": "function",
-        "function": {"name": tool.name, "description": tool.description or "", "parameters": _schema_of(tool)},
+        "function": {"name": tool.name, "description": tool.description or "", "parameters": parameters},
     }
 
 
@@ -64,3 +68,11 @@ def _schema_of(tool: Any) -> dict[str, Any]:
             schema: dict[str, Any] = getattr(described, method)()
             return schema
     raise ToolFormatError(f"must be a schema or a pydantic model, not {json_type(described)}", field="args_schema")
+
+
+def _without_generated_titles(schema: Schema, name: str) -> Schema:
+    """The schema without titles that pydantic made from names: they say the same again."""
+    plain = map_children(schema, lambda child, step: _without_generated_titles(child, str(step[-1])))
+    if plain.get("title") in (name, name.replace("_", " ").title()):
+        del plain["title"]
+    return plain

@@ -26,8 +26,8 @@ def _read(entry: Entry) -> dict[str, Any]:
     if not isinstance(annotations, dict):
         raise ToolFormatError(f"must be an object, not {json_type(annotations)}", field="annotations")
     permission, side_effect = _meaning_of(_hint(annotations, _READ_ONLY), _hint(annotations, _DESTRUCTIVE))
-    metadata = unknown(entry, _KNOWN | {"annotations"})
-    other = unknown(annotations, _UNDERSTOOD)
+    metadata = _said(unknown(entry, _KNOWN | {"annotations"}))
+    other = _said(unknown(annotations, _UNDERSTOOD))
     if other:
         metadata["annotations"] = other
     return {
@@ -41,6 +41,11 @@ def _read(entry: Entry) -> dict[str, Any]:
         "trust": Trust.UNTRUSTED,
         "metadata": metadata,
     }
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values without null: the protocol's libraries write null for whatever a server has left out."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _hint(annotations: Mapping[str, Any], name: str) -> bool | None:

@@ -167,6 +167,13 @@ def test_what_mcp_says_beyond_our_fields_is_kept_as_metadata() -> None:
     assert (tool.idempotent, tool.returns) == (True, MCP["outputSchema"])
 
 
+def test_what_an_mcp_library_writes_as_null_was_not_said() -> None:
+    entry = {"name": "x", "inputSchema": {}, "title": None, "annotations": {"title": None, "readOnlyHint": None}}
+    (tool,) = read_tools([entry])
+    assert (tool.metadata, tool.permission) == ({}, None)
+    assert write_tools([tool], "mcp").entries == [entry]
+
+
 @pytest.mark.parametrize(
     "listed",
     [
@@ -231,7 +238,7 @@ def test_a_langchain_tool_object_brings_its_schema_and_runs(schema: Any) -> None
     source.args_schema = schema
     assert detect_shape(source) == "langchain"
     (tool,) = read_tools([source])
-    assert list(tool.parameters["properties"]) == ["city", "unit"]
+    assert tool.parameters["properties"] == {"city": {"type": "string"}, "unit": {"type": "string", "default": "C"}}
     assert tool(city="Oslo") == "sync Oslo"
     assert write_tools([tool], "langchain").entries[0]["function"]["name"] == "weather"
     assert read_tools(write_tools([tool], "langchain").entries)[0].parameters == tool.parameters
