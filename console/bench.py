@@ -45,7 +45,7 @@ MAIN_CUTOFF = 5
 
 MAX_PAIRS = 10
 MAX_GROUPS = 20
-MAX_NAME_SHOWN = 44
+MAX_NAME_SHOWN = 40
 MAX_EXAMPLE_SHOWN = 60
 
 _STAGES = {
@@ -95,7 +95,7 @@ def bench(
 ) -> None:
     """Measure how well the right tools are found for labelled requests.
 
-    QUERIES has one JSON object a line: {"id", "query", "tools": [names]}, or "expect_none": true when no tool fits.
+    QUERIES has one JSON object a line: {"id", "query", "tools": ["name"]}, or "expect_none": true if no tool fits.
     Optional: "tools_alt", "args", "args_accept", "candidates", "lang" and any field to filter or break down by.
     """
     tools = open_catalog(catalog, lenient=lenient)
@@ -154,65 +154,62 @@ def _write_errors(path: Path, outcomes: tuple[Outcome, ...]) -> None:
 def _show(report: BenchReport) -> None:
     scores = report.scores
     pool = "each request's own candidates" if report.within_candidates else f"a catalog of {report.tools:,} tools"
-    OUT.print(Text(f"{scores.queries:,} requests over {pool}, {report.k} candidates each; {report.embedder}"))
+    _say(f"{scores.queries:,} requests over {pool}, {report.k} candidates each; {printable(report.embedder)}")
     for reason, count in report.left_out.items():
-        OUT.print(Text(f"left out: {count:,} requests {reason}"))
+        _say(f"left out: {count:,} requests {reason}")
     if report.conversations:
-        OUT.print(Text(f"{report.conversations:,} conversations: all turns of the user are routed as one text"))
-    if scores.answerable:
-        names = [f"{kind}@{n}" for kind in ("recall", "complete") for n in report.cutoffs]
-        _show_measures("Ranking, end to end", scores, {**{name: name for name in names}, "mrr": "MRR"})
-        _show_measures("What became of the gold tools", scores, _STAGES)
-    if scores.counts["abstention.none_queries"] or scores.counts["abstention.abstained"]:
-        _show_measures('Saying "none fits"', scores, _ABSTENTION)
-    if scores.counts["arguments.calls"]:
-        _show_measures(f"Arguments of {scores.counts['arguments.calls']:,} right calls", scores, _ARGUMENTS)
+        _say(f"{report.conversations:,} conversations: all turns of the user are routed as one text")
+    table = _table("value", "95% interval")
+    for title, names in _measures(report):
+        table.add_row()
+        table.add_row(Text(title, style="bold"))
+        for name, label in names.items():
+            table.add_row(Text(f"  {label}"), _number(scores[name]), _interval(scores, name))
+    OUT.print(table)
     for field, groups in report.by.items():
+        OUT.print()
         _show_groups(field, groups, report.cutoffs)
     _show_confusions(report)
+    OUT.print()
     _show_cost(report)
 
 
-def _show_measures(title: str, scores: Scores, names: Mapping[str, str]) -> None:
-    table = _table(title, "", "value", "95% interval")
-    for name, label in names.items():
-        table.add_row(Text(label), _number(scores[name]), _interval(scores, name))
-    OUT.print(table)
+def _measures(report: BenchReport) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Title and measures of each part of the table that has anything to say."""
+    counts = report.scores.counts
+    if report.scores.answerable:
+        names = [f"{kind}@{n}" for kind in ("recall", "complete") for n in report.cutoffs]
+        yield "Ranking, end to end", {**{name: name for name in names}, "mrr": "MRR"}
+        yield "What became of the gold tools", _STAGES
+    if counts["abstention.none_queries"] or counts["abstention.abstained"]:
+        yield 'Saying "none fits"', _ABSTENTION
+    if counts["arguments.calls"]:
+        yield f"Arguments of {counts['arguments.calls']:,} right calls", _ARGUMENTS
 
 
 def _show_groups(field: str, groups: Mapping[str, Scores], cutoffs: tuple[int, ...]) -> None:
-    names = [f"recall@{n}" for n in cutoffs]
-    watched = f"recall@{MAIN_CUTOFF}" if MAIN_CUTOFF in cutoffs else names[-1]
-    none = any(scores.counts["abstention.none_queries"] for scores in groups.values())
-    refusals = ["abstention.recall", "abstention.false_refusal_rate"] if none else []
-    table = _table(
-        f"By {field}",
-        field,
-        "requests",
-        *names,
-        f"95% of {watched}",
-        "MRR",
-        *["none found", "refused"][: len(refusals)],
-    )
+    watched = MAIN_CUTOFF if MAIN_CUTOFF in cutoffs else cutoffs[-1]
+    recalls = [f"recall@{n}" for n in sorted({cutoffs[0], watched})]
+    refusals = any(scores.counts["abstention.none_queries"] for scores in groups.values())
+    names = [*recalls, "mrr", *(["abstention.recall", "abstention.false_refusal_rate"] if refusals else [])]
+    headings = [*recalls, "MRR", *(["none found", "refused"] if refusals else [])]
+    headings.insert(len(recalls), "95%")
+    table = _table("count", *headings, first=f"by {field}")
     for group, scores in list(groups.items())[:MAX_GROUPS]:
-        table.add_row(
-            _name(group),
-            f"{scores.queries:,}",
-            *(_number(scores[name]) for name in names),
-            _interval(scores, watched),
-            _number(scores["mrr"]),
-            *(_number(scores[name]) for name in refusals),
-        )
+        cells = [_number(scores[name]) for name in names]
+        cells.insert(len(recalls), _interval(scores, recalls[-1]))
+        table.add_row(_name(group), f"{scores.queries:,}", *cells)
     OUT.print(table)
     if len(groups) > MAX_GROUPS:
-        OUT.print(Text(f"and {len(groups) - MAX_GROUPS} smaller groups (--json has them all)"))
+        _say(f"and {len(groups) - MAX_GROUPS} smaller groups (--json has them all)")
 
 
 def _show_confusions(report: BenchReport) -> None:
     if not report.confused:
         return
-    table = Table(title="Most confused tools", title_justify="left")
-    for heading in ("wanted", "chosen", "times", "for instance"):
+    OUT.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("most often wanted", "but chosen", "times", "for instance"):
         table.add_column(heading, justify="right" if heading == "times" else "left", overflow="fold")
     for pair in report.confused[:MAX_PAIRS]:
         example = Text(printable(pair.example, MAX_EXAMPLE_SHOWN))
@@ -222,37 +219,28 @@ def _show_confusions(report: BenchReport) -> None:
 
 def _show_cost(report: BenchReport) -> None:
     tokens = report.tokens
-    saved = f" ({tokens.shown / tokens.catalog:.1%} of it)" if tokens.catalog else ""
-    OUT.print(
-        Text(
-            f"tokens     about {tokens.shown:,.0f} of schemas are shown per request, "
-            f"the whole catalog has {tokens.catalog:,}{saved}"
-        )
-    )
+    part = f" ({tokens.shown / tokens.catalog:.1%} of it)" if tokens.catalog else ""
+    _say(f"tokens     about {tokens.shown:,.0f} are shown per request; the whole catalog has {tokens.catalog:,}{part}")
     if tokens.model_requests:
-        OUT.print(
-            Text(
-                f"model      {tokens.model_requests:,} calls, {tokens.model_input:,} tokens read, "
-                f"{tokens.model_output:,} written"
-            )
-        )
+        calls, read, written = tokens.model_requests, tokens.model_input, tokens.model_output
+        _say(f"model      {calls:,} calls, {read:,} tokens read, {written:,} written")
     if report.p50 is not None and report.p95 is not None:
-        OUT.print(
-            Text(
-                f"latency    p50 {report.p50:,.1f} ms, p95 {report.p95:,.1f} ms, over {len(report.latencies)} requests "
-                "routed one at a time; the others went in batches"
-            )
-        )
+        alone = len(report.latencies)
+        _say(f"latency    p50 {report.p50:,.1f} ms, p95 {report.p95:,.1f} ms ({alone} requests, one at a time)")
     if len(report.served_by) > 1:
         served = ", ".join(f"{printable(name)} {count:,}" for name, count in report.served_by.items())
-        OUT.print(Text(f"stage 3    answered by {served}"))
+        _say(f"stage 3    answered by {served}")
 
 
-def _table(title: str, first: str, *numbers: str) -> Table:
-    table = Table(title=title, title_justify="left")
+def _say(text: str) -> None:
+    OUT.print(Text(text), soft_wrap=True)
+
+
+def _table(*numbers: str, first: str = "") -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(first, overflow="fold")
     for heading in numbers:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
@@ -266,4 +254,4 @@ def _number(value: float | None) -> str:
 
 def _interval(scores: Scores, name: str) -> str:
     low_high = scores.intervals.get(name)
-    return "-" if low_high is None else f"{low_high[0]:.3f} to {low_high[1]:.3f}"
+    return "-" if low_high is None else f"{low_high[0]:.3f}-{low_high[1]:.3f}"
