@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -16,6 +16,7 @@ from ..catalog.errors import RoutingError
 from .decision import RoutingDecision
 from .intent import IntentClassifier, RuleIntentClassifier
 from .records import Candidate, Intent, Selection, Usage
+from .searching import SearchesTools
 from .selection.protocol import Selector
 from .selection.rank import RankSelector
 from .tokens import CatalogCost
@@ -27,20 +28,6 @@ T = TypeVar("T")
 
 MAX_CONCURRENT_SELECTIONS = 4
 """Requests of one `route_many` that stage 3 works on at the same time: a model server is slow, not idle."""
-
-
-class SearchesTools(Protocol):
-    """What the router asks of stage 2; `retrieval.Retriever` is the one that Toolpath ships."""
-
-    def search(self, request: str, k: int, intent: Intent | None = None) -> list[Candidate]:
-        """At most `k` candidates, best first. Called in a worker thread."""
-        ...
-
-    def search_many(
-        self, requests: Sequence[str], k: int, intents: Sequence[Intent] | None = None
-    ) -> list[list[Candidate]]:
-        """The same for many requests at once."""
-        ...
 
 
 class Router:
@@ -220,7 +207,7 @@ class Router:
         )
 
     def _default_selector(self, model: Any) -> Selector:
-        ranking = RankSelector(self.catalog)
+        ranking = RankSelector(self.catalog, self.retriever)
         if model is None:
             return ranking
         from .selection.llm import LLMSelector

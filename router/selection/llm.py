@@ -105,7 +105,7 @@ class LLMSelector:
     async def select(self, request: str, candidates: Sequence[Candidate], intent: Intent) -> Selection:
         """The model's selection, or the fallback's with the reason; only cancellation comes out as an exception."""
         if not candidates:
-            return Selection(abstained=True, reason="no candidate", served_by="llm")
+            return Selection(abstained=True, confidence=1.0, reason="no candidate", served_by="llm")
         sent, note = cut_request(request)
         talk = _Talk(sent, tuple(candidate.tool for candidate in candidates), [note] if note else [])
         try:
