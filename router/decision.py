@@ -48,7 +48,7 @@ class RoutingDecision:
 
     @property
     def confidence(self) -> float:
-        """How sure stage 3 is, 0 to 1."""
+        """How sure stage 3 is of its answer, 0 to 1: of the first call's tool, or that none fits."""
         return self.selection.confidence
 
     def explain(self) -> str:

@@ -88,7 +88,7 @@ class Selection:
     Attributes:
         calls: the chosen calls, in an order that respects their dependencies; empty when none fits.
         abstained: stage 3 says that no candidate serves the request.
-        confidence: 0 to 1, how sure stage 3 is that the first call's tool is right.
+        confidence: 0 to 1, how sure stage 3 is of its answer: that the first call's tool is right, or that none fits.
         reason: one line for a person.
         served_by: name of the selector that answered ("rank", "llm", "rank after llm failed").
         usage: tokens spent here.

@@ -66,8 +66,12 @@ class Outcome:
 
     @property
     def fit(self) -> float:
-        """How sure the router is that some tool fits, 0 to 1: the score behind the AUROC of abstention."""
-        return self.decision.confidence
+        """How sure the router is that some tool fits, 0 to 1: the score behind the AUROC of abstention.
+
+        A decision's confidence is in its answer, so an abstention counts the other way round.
+        """
+        confidence = self.decision.confidence
+        return 1 - confidence if self.decision.abstained else confidence
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON-ready data, one line of an error file."""

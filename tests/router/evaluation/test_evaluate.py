@@ -55,7 +55,7 @@ class Exclaimed:
 
     async def select(self, request: str, candidates: Sequence[Candidate], intent: Intent) -> Selection:
         if not candidates or "!" in request:
-            return Selection(abstained=True, confidence=0.1)
+            return Selection(abstained=True, confidence=0.8)
         return Selection((ToolCall(tool=candidates[0].name),), confidence=0.9)
 
 

@@ -60,10 +60,10 @@ def test_what_was_chosen_and_what_each_stage_lost_add_up(outcomes: list[Outcome]
 
 def test_abstention_is_scored_over_the_right_requests() -> None:
     outcomes = [
-        outcome("", "ab", "", confidence=0.1),
-        outcome("", "ab", "", confidence=0.2),
+        outcome("", "ab", "", confidence=0.9),
+        outcome("", "ab", "", confidence=0.8),
         outcome("", "ab", "a", confidence=0.7),
-        outcome("a", "ab", "", confidence=0.3),
+        outcome("a", "ab", "", confidence=0.7),
         outcome("a", "ab", "a", confidence=0.9),
         outcome("a", "ab", "b", confidence=0.6),
         outcome("a", "ab", "a", confidence=0.8),
