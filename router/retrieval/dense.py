@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class DenseArm:
         self._lock = lock
         self._embedding = threading.Lock()
         self._pending: dict[str, Tool] = {}
+        self._parameter_keys: dict[str, dict[str, str]] = {}
+        self.version = 0
+        """Grows with every change of the tools' vectors."""
 
     @property
     def pending(self) -> int:
@@ -60,6 +63,8 @@ class DenseArm:
     def remove(self, name: str) -> None:
         """Forgets the tool called `name`."""
         self._pending.pop(name, None)
+        self._parameter_keys.pop(name, None)
+        self.version += 1
         if self.tools is not None:
             self.tools.remove([name])
 
@@ -102,7 +107,7 @@ class DenseArm:
         """
         if self.parameters is None:
             return {}
-        owners = {tool.name: {path: _key(text) for path, text in parameter_texts(tool).items()} for tool in tools}
+        owners = {tool.name: self._keys_of(tool) for tool in tools}
         keys = {key for paths in owners.values() for key in paths.values()}
         near = dict(self.parameters.search(query[np.newaxis], len(keys), keys)[0]) if keys else {}
         best = {}
@@ -112,11 +117,16 @@ class DenseArm:
                 best[name] = max(known, key=lambda pair: pair[1])
         return best
 
-    def prune(self, tools: Iterable[Tool]) -> None:
-        """Drops vectors of parameters that none of `tools` has any more."""
+    def prune(self, used: Collection[str]) -> None:
+        """Drops vectors of parameters that are not among `used`, keys as in `parameter_keys`; under the lock."""
         if self.parameters is not None:
-            used = {_key(text) for tool in tools for text in parameter_texts(tool).values()}
             self.parameters.remove([key for key in self.parameters.keys if key not in used])
+
+    def _keys_of(self, tool: Tool) -> dict[str, str]:
+        """Path to key of every parameter; kept, for the tools that lead one request lead others too."""
+        if tool.name not in self._parameter_keys:
+            self._parameter_keys[tool.name] = {path: _key(text) for path, text in parameter_texts(tool).items()}
+        return self._parameter_keys[tool.name]
 
     def _embed_chunk(self, chunk: Sequence[tuple[str, Tool]]) -> None:
         vectors = self._embed([text for text, _ in chunk], "tool")
@@ -128,6 +138,7 @@ class DenseArm:
             current = [at for at, (_, tool) in enumerate(chunk) if self._pending.get(tool.name) is tool]
             index = self.ensure_indexes(vectors.shape[1])
             index.put([chunk[at][1].name for at in current], vectors[current])
+            self.version += 1
             for at in current:
                 del self._pending[chunk[at][1].name]
 
@@ -158,6 +169,11 @@ class DenseArm:
 
 def _chunks(texts: Sequence[tuple[str, Tool]]) -> Iterable[Sequence[tuple[str, Tool]]]:
     return (texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK))
+
+
+def parameter_keys(tools: Iterable[Tool]) -> set[str]:
+    """The keys under which the vectors of all parameters of `tools` are held."""
+    return {_key(text) for tool in tools for text in parameter_texts(tool).values()}
 
 
 def _key(text: str) -> str:

@@ -25,21 +25,24 @@ class FusionWeights:
 
     BM25 is not standardised per request: its size says how much evidence there is. A request that shares five rare
     words with a tool should follow the words, one that shares "get" should not, and dividing by the request's own
-    spread hides the difference. Recall@5, mean of six public training catalogs: this form 0.917, both arms
-    standardised 0.907 (0.7 and 0.3) to 0.915 (0.5 and 0.5), reciprocal ranks less.
+    spread hides the difference.
+
+    All constants were chosen on six public training catalogs (Seal-Tools, ACEBench English, BFCL simple, multiple and
+    parallel, ToolAlpaca) with MiniLM. Mean recall@5 there: dense alone 0.821, BM25 alone 0.894, both standardised
+    0.907 (0.7 and 0.3) to 0.915 (0.5 and 0.5), this form 0.917.
 
     Attributes:
         dense: for a request in a language that the embedder knows.
         dense_unknown: for one in a language that it does not know; all but silent, it orders what shares no word.
-        lexical: per point of BM25. The ratio to `dense` was chosen on the training catalogs, where it is flat from
-            0.2 to 0.35.
-        parameters: of the best parameter, for the leading tools.
+        lexical: per point of BM25. Only its ratio to `dense` matters; recall is flat from 0.2 to 0.35.
+        parameters: of the best parameter, for the leading tools. Recall@5 and @10 at 0: 0.917, 0.952; at 0.1: 0.916,
+            0.954; at 0.2: 0.917, 0.955; at 0.8 it hurts: 0.907, 0.951.
     """
 
     dense: float = 0.8
     dense_unknown: float = 0.05
     lexical: float = 0.2
-    parameters: float = 0.05
+    parameters: float = 0.1
 
     def __post_init__(self) -> None:
         for name in ("dense", "dense_unknown", "lexical", "parameters"):

@@ -116,19 +116,28 @@ class LexicalIndex:
         scores[~alive] = 0
         return scores
 
-    def matching(self, key: str, terms: Iterable[str]) -> list[str]:
-        """Those of the distinct `terms` that `key` holds, rarest first.
+    def matching(self, keys: Sequence[str], terms: Iterable[str]) -> list[list[str]]:
+        """For each of `keys` those of the distinct `terms` that it holds, rarest first.
 
         Raises:
-            KeyError: the index does not hold `key`.
+            KeyError: the index does not hold one of the keys.
         """
-        row = self._rows[key]
-        found: list[tuple[int, int, str]] = []
+        wanted = np.array([self._rows[key] for key in keys], np.int32)
+        found: list[tuple[int, str, npt.NDArray[np.bool_]]] = []
         for term in dict.fromkeys(terms):
             postings = self._postings(term)
-            if any(_holds(rows, row) for rows, _ in postings):
-                found.append((sum(len(rows) for rows, _ in postings), len(found), term))
-        return [term for _, _, term in sorted(found)]
+            holds = np.zeros(len(keys), bool)
+            for rows, _ in postings:
+                at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+                holds |= rows[at] == wanted
+            if holds.any():
+                found.append((sum(len(rows) for rows, _ in postings), term, holds))
+        found.sort(key=lambda entry: entry[0])
+        return [[term for _, term, holds in found if holds[at]] for at in range(len(keys))]
+
+    def copy(self) -> LexicalIndex:
+        """An index that goes its own way from here on."""
+        return LexicalIndex.from_arrays(self.to_arrays())
 
     def merge(self) -> None:
         """Merges delta and base and forgets rows and terms that are gone; rows are numbered anew."""
@@ -163,7 +172,7 @@ class LexicalIndex:
             "lengths": np.array(self._lengths, np.float32),
             "starts": self._base_starts,
             "rows": self._base_rows,
-            "counts": self._base_counts.astype(np.uint16),
+            "counts": np.minimum(self._base_counts, 65_535).astype(np.uint16),
         }
 
     @classmethod
@@ -207,15 +216,10 @@ class LexicalIndex:
     def _parts(self, number: int) -> Iterator[tuple[Ints, Floats]]:
         if number < len(self._base_starts) - 1:
             part = slice(self._base_starts[number], self._base_starts[number + 1])
-            yield self._base_rows[part], self._base_counts[part]
+            yield self._base_rows[part], self._base_counts[part]  # never empty: a merge drops terms without rows
         if number in self._delta:
             rows, counts = self._delta[number]
             yield np.frombuffer(rows, np.int32), np.frombuffer(counts, np.float32)
-
-
-def _holds(rows: Ints, row: int) -> bool:
-    at = int(np.searchsorted(rows, row))
-    return at < len(rows) and int(rows[at]) == row
 
 
 def _packed(texts: Sequence[str]) -> npt.NDArray[np.uint8]:

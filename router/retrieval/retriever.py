@@ -8,50 +8,26 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from ...catalog import Catalog, CatalogChange, Tool
 from ...catalog.errors import EmbedderError, IndexMismatchError
 from ..records import Candidate, Intent
-from .dense import DenseArm, Progress
+from .dense import DenseArm, Progress, parameter_keys
 from .embedders import Embedder, SentenceTransformerEmbedder
-from .fusion import FusionWeights, exact_first, fuse, leading, standardise
-from .language import language_shares
+from .fusion import FusionWeights
 from .lexical import LexicalIndex
+from .ranking import CatalogView, Ranker, dense_scores, view_of
 from .store import REBUILD, SavedIndex, load_index, save_index
-from .text import tool_digest, tool_terms, words_and_terms
+from .text import tool_digest, tool_terms
 from .vectors import Vectors
 from .worker import BackgroundWorker, DeadlineExceededError
 
 MAX_REQUEST_CHARACTERS = 20_000
 """What is read of a request; far above any question, far below what would stall the tokenizers."""
 
-PARAMETER_POOL = 20
-"""Leading tools (at least; twice `k` when that is more) whose parameters are compared."""
-
-SHOWN_WORDS = 4
 BATCH = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The catalog as arrays.
-
-    Attributes:
-        tools: in catalog order; the position in it is a tool's place.
-        places: names and aliases to places.
-        lexical_rows: place to row in the lexical index.
-        dense_rows: place to row among the vectors, -1 where there is none yet.
-    """
-
-    tools: tuple[Tool, ...]
-    places: dict[str, int]
-    lexical_rows: npt.NDArray[np.int64]
-    dense_rows: npt.NDArray[np.int64]
+"""Requests ranked between two looks at the lock; bounds the memory for their scores, too."""
 
 
 class Retriever:
@@ -101,7 +77,7 @@ class Retriever:
         self._tools: dict[str, Tool] = {}
         self._unread: dict[str, Tool] = {}
         self._digests: dict[str, str] = {}
-        self._view: _View | None = None
+        self._view: CatalogView | None = None
         self._lexical = LexicalIndex()
         self._dense = DenseArm(
             embedder if embedder is not None else SentenceTransformerEmbedder(),
@@ -154,13 +130,14 @@ class Retriever:
         vectors, trouble = self._vectors(requests)
         found: list[list[Candidate]] = []
         for start in range(0, len(requests), BATCH):
-            with self._lock:
-                view = self._current_view()
-                near = self._dense_scores(None if vectors is None else vectors[start : start + BATCH], view)
-                for at, request in enumerate(requests[start : start + BATCH]):
-                    intent = Intent() if intents is None else intents[start + at]
-                    dense = None if vectors is None or near is None else (vectors[start + at], near[at])
-                    found.append(self._rank(request, k, intent, view, dense, trouble))
+            batch = slice(start, start + BATCH)
+            found += self._rank(
+                requests[batch],
+                k,
+                [Intent()] * len(requests[batch]) if intents is None else intents[batch],
+                None if vectors is None else vectors[batch],
+                trouble,
+            )
         return found
 
     def refresh(self, progress: Progress | None = None) -> int:
@@ -188,19 +165,24 @@ class Retriever:
             IndexMismatchError: the folder belongs to something else.
             OSError: the folder cannot be written.
         """
+        with self._lock:
+            seen = dict(self._tools)
+        used = parameter_keys(seen.values())  # takes seconds for a large catalog: not under the lock
         while True:
             self.refresh(progress)
             with self._lock:
+                self._current_view()
                 if self._dense.pending:  # the catalog changed in between
                     continue
-                self._current_view()
-                self._dense.prune(self._tools.values())
-                vectors = self._dense.ensure_indexes(self.embedder.dimension)
+                used |= parameter_keys(tool for name, tool in self._tools.items() if seen.get(name) is not tool)
+                self._dense.prune(used)
+                vectors = self._dense.ensure_indexes(self.embedder.dimension).copy()
+                parameters = None if self._dense.parameters is None else self._dense.parameters.copy()
                 saved = SavedIndex(
-                    self.embedder.fingerprint, self._digests, self._lexical, vectors, self._dense.parameters
+                    self.embedder.fingerprint, dict(self._digests), self._lexical.copy(), vectors, parameters
                 )
-                save_index(saved, Path(folder))
-                return
+                break
+        save_index(saved, Path(folder))
 
     def unreachable(self, k: int = 10) -> list[str]:
         """Names of tools that are not among the `k` found for their own description (or name, without one).
@@ -262,34 +244,21 @@ class Retriever:
         self._dense.remove(name)
         self._view = None
 
-    def _current_view(self) -> _View:
+    def _current_view(self) -> CatalogView:
         """Counts the words of new tools, and the arrays that go with the catalog as it is; under the lock."""
         for tool in self._unread.values():
             self._lexical.put(tool.name, tool_terms(tool))
             self._digests[tool.name] = tool_digest(tool)
         self._unread.clear()
-        if self._view is None:
-            names = list(self._tools)
-            vectors = self._dense.tools
-            self._view = _View(
-                tuple(self._tools.values()),
-                {name: place for place, tool in enumerate(self._tools.values()) for name in (tool.name, *tool.aliases)},
-                np.fromiter(map(self._lexical.row, names), np.int64, len(names)),
-                np.full(len(names), -1)
-                if vectors is None
-                else np.fromiter((-1 if (row := vectors.row(name)) is None else row for name in names), np.int64),
-            )
+        if self._view is None or self._view.version != self._dense.version:
+            self._view = view_of(self._tools, self._lexical, self._dense)
         return self._view
 
     def _vectors(self, requests: Sequence[str]) -> tuple[Vectors | None, str]:
         """The requests' vectors, or None and why the lexical arm has to do without them."""
 
         def embed() -> Vectors:
-            try:
-                self._dense.embed_pending()
-            finally:
-                with self._lock:
-                    self._view = None  # also after a failure: what was embedded before it stays
+            self._dense.embed_pending()
             return self._dense.embed_requests(requests)
 
         try:
@@ -299,96 +268,26 @@ class Retriever:
         except EmbedderError as error:
             return None, f"words only: {error}"
 
-    def _dense_scores(self, vectors: Vectors | None, view: _View) -> Vectors | None:
-        """Cosines of every tool in catalog order, shape ``(requests, tools)``; NaN where a tool has no vector yet."""
-        if vectors is None or self._dense.tools is None:
-            return None
-        scores = self._dense.tools.scores(vectors)
-        if not scores.shape[1]:
-            return None
-        return np.where(view.dense_rows >= 0, scores[:, view.dense_rows], np.float32(np.nan))
-
     def _rank(
-        self,
-        request: str,
-        k: int,
-        intent: Intent,
-        view: _View,
-        dense: tuple[Vectors, Vectors] | None,
-        trouble: str,
-    ) -> list[Candidate]:
-        words = words_and_terms(request)
-        if not view.tools or not request.strip():
-            return []
-        lexical = self._lexical.scores([term for _, term in words])[view.lexical_rows]
-        notes = [trouble] if trouble else []
-        parameters: dict[str, tuple[str, float]] = {}
-        allowed = _allowed(view, intent)
-        if dense is None:
-            fused = np.asarray(self._weights.lexical * lexical)
-        else:
-            known, foreign = self._known_share(request)
-            fused = fuse(dense[1], lexical, known, self._weights)
-            if foreign:
-                notes.append(f"mostly words: the embedder does not know {', '.join(foreign)}")
-            if self._weights.parameters > 0:
-                pool = leading(fused, max(PARAMETER_POOL, 2 * k), allowed)
-                parameters = self._dense.best_parameters(dense[0], [view.tools[place] for place in pool])
-                best = [parameters.get(view.tools[place].name, ("", np.nan))[1] for place in pool]
-                weight = self._weights.parameters * known
-                fused[pool] += weight * standardise(np.array(best))
-        # A request that is a name and nothing else needs no stage 1 to be understood.
-        named = [view.places[name] for name in (*intent.exact, request.strip()) if name in view.places]
-        # What is named survives all that stage 1 drops, but not the caller's own restriction.
-        exact = [place for place in named if intent.within is None or view.tools[place].name in intent.within]
-        places = exact_first(leading(fused, k, allowed), exact)[:k]
-        top = float(max(fused[place] for place in places)) if places else 0.0
-        return [
-            self._candidate(
-                view.tools[place],
-                max(float(fused[place]), top) if place in exact else float(fused[place]),
-                {
-                    "lexical": float(lexical[place]),
-                    **({} if dense is None or np.isnan(dense[1][place]) else {"dense": float(dense[1][place])}),
-                    **({"exact": 1.0} if place in exact else {}),
-                },
-                words,
-                parameters.get(view.tools[place].name),
-                notes,
-            )
-            for place in places
-        ]
-
-    def _candidate(
-        self,
-        tool: Tool,
-        score: float,
-        parts: dict[str, float],
-        words: list[tuple[str, str]],
-        parameter: tuple[str, float] | None,
-        notes: list[str],
-    ) -> Candidate:
-        reasons = ["named in the request"] if "exact" in parts else []
-        shown = {term: word for word, term in words}
-        if matching := self._lexical.matching(tool.name, shown):
-            reasons.append("words: " + ", ".join(shown[term] for term in matching[:SHOWN_WORDS]))
-        if parameter is not None:
-            parts["parameters"] = parameter[1]
-            reasons.append(f"best parameter: {parameter[0]}")
-        return Candidate(tool, score, parts, (*reasons, *notes))
-
-    def _known_share(self, request: str) -> tuple[float, list[str]]:
-        """The share of the request in languages that the embedder knows, and the other languages."""
-        shares = language_shares(request)
-        foreign = [language for language in shares if not self.embedder.knows(language)]
-        return 1.0 - sum(shares[language] for language in foreign), foreign
-
-
-def _allowed(view: _View, intent: Intent) -> npt.NDArray[np.bool_] | None:
-    """Which places stage 1 keeps; None: all."""
-    if not intent.narrowed:
-        return None
-    return np.fromiter((intent.keeps(tool) for tool in view.tools), bool, len(view.tools))
+        self, requests: Sequence[str], k: int, intents: Sequence[Intent], vectors: Vectors | None, trouble: str
+    ) -> list[list[Candidate]]:
+        with self._lock:
+            view = self._current_view()
+            ranker = Ranker(view, self._lexical, self._dense, self._weights)
+            cosines = None if vectors is None else dense_scores(view, self._dense, vectors)
+            return [
+                ranker.rank(
+                    request,
+                    k,
+                    intents[at],
+                    None if vectors is None else vectors[at],
+                    None if cosines is None else cosines[at],
+                    trouble,
+                )
+                if request.strip() and view.tools
+                else []
+                for at, request in enumerate(requests)
+            ]
 
 
 def _follow(catalog: Catalog, retriever: Retriever) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,9 @@ from .vectors import FaissIndex
 KIND = "toolpath index"
 FORMAT = 1
 MANIFEST = "manifest.json"
+LEFTOVER_AGE = 3600.0
+"""Seconds after which a data file that no manifest names is taken for the leftover of a save that never ended."""
+
 REBUILD = "make it anew with `toolpath index`, or with Retriever(..., index=folder, rebuild=True) and save()"
 
 
@@ -55,7 +60,8 @@ def save_index(index: SavedIndex, folder: Path) -> None:
         OSError: the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if isinstance(_manifest_or_none(folder), Mapping) and not _is_ours(_manifest_or_none(folder)):
+    before = _manifest_or_none(folder)
+    if isinstance(before, Mapping) and not _is_ours(before):
         raise IndexMismatchError(f"{folder / MANIFEST} belongs to something else; save the index to another folder")
     generation = uuid.uuid4().hex[:12]
     written = {
@@ -81,7 +87,7 @@ def save_index(index: SavedIndex, folder: Path) -> None:
     _sync_folder(folder)
     aside.replace(folder / MANIFEST)
     _sync_folder(folder)
-    _sweep(folder, generation)
+    _sweep(folder, generation, before)
 
 
 def load_index(folder: Path) -> SavedIndex:
@@ -92,17 +98,20 @@ def load_index(folder: Path) -> SavedIndex:
     """
     if not (folder / MANIFEST).is_file():
         raise IndexMismatchError(f"{folder} holds no index; {REBUILD}")
-    manifest = _manifest_or_none(folder)
-    if not _is_ours(manifest):
-        raise IndexMismatchError(f"{folder / MANIFEST} is damaged or belongs to something else; {REBUILD}")
-    if manifest.get("format") != FORMAT:
-        raise IndexMismatchError(
-            f"the index in {folder} has format {manifest.get('format')!r}, this version reads {FORMAT}; {REBUILD}"
-        )
-    try:
-        return _read(folder, manifest)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
-        raise IndexMismatchError(f"the index in {folder} is damaged ({error}); {REBUILD}") from error
+    while True:
+        manifest = _manifest_or_none(folder)
+        if not _is_ours(manifest):
+            raise IndexMismatchError(f"{folder / MANIFEST} is damaged or belongs to something else; {REBUILD}")
+        if manifest.get("format") != FORMAT:
+            raise IndexMismatchError(
+                f"the index in {folder} has format {manifest.get('format')!r}, this version reads {FORMAT}; {REBUILD}"
+            )
+        try:
+            return _read(folder, manifest)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+            if _manifest_or_none(folder) == manifest:
+                raise IndexMismatchError(f"the index in {folder} is damaged ({error}); {REBUILD}") from error
+            # another process has saved in the meantime, and removed the files that the old manifest names
 
 
 def _read(folder: Path, manifest: Mapping[str, Any]) -> SavedIndex:
@@ -151,12 +160,24 @@ def _is_ours(manifest: Any) -> bool:
     return isinstance(manifest, Mapping) and manifest.get("kind") == KIND
 
 
-def _sweep(folder: Path, generation: str) -> None:
-    """Removes data files of earlier saves, finished or not."""
+def _sweep(folder: Path, generation: str, replaced: Any) -> None:
+    """Removes the files of the index that was replaced, and old leftovers of saves that never ended.
+
+    Fresh files that no manifest names stay: another process may be about to name them.
+    """
+    old = {entry["name"] for entry in replaced["files"].values()} if _is_ours(replaced) else set[str]()
     for pattern in ("lexical-*.npz", "tools-*.faiss", "parameters-*.faiss", "manifest-*.tmp"):
         for path in folder.glob(pattern):
-            if generation not in path.name:
+            if generation not in path.name and (path.name in old or _age(path) > LEFTOVER_AGE):
                 path.unlink(missing_ok=True)
+
+
+def _age(path: Path) -> float:
+    """Seconds since the file was written; 0 when somebody else has just removed it."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _sync_folder(folder: Path) -> None:

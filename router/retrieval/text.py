@@ -22,6 +22,7 @@ _NO_SPACES = HAN + KANA + HANGUL + UNSPACED
 # Python's \w leaves out the combining vowel signs of Indic, Hebrew, Arabic and Thai words.
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _RUNS = re.compile(f"(?P<unspaced>[{_NO_SPACES}]+)|(?P<word>(?:(?![{_NO_SPACES}])[\\w{_MARKS}])+)")
+_ASCII_RUNS = re.compile(r"\w+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LETTERS_AND_DIGITS = re.compile(r"\D+|\d+")
 
@@ -67,18 +68,26 @@ def tokenize(text: str) -> list[str]:
 
 def words_and_terms(text: str) -> list[tuple[str, str]]:
     """The terms of `text` as in `tokenize`, each after the word it was made from, casefolded: to show to a person."""
-    kept: list[tuple[str, str]] = []
-    stopped: list[tuple[str, str]] = []
-    for match in _RUNS.finditer(unicodedata.normalize("NFKC", text)):
-        run = match.group()
-        if match.lastgroup == "unspaced":
-            kept.extend((char, char) for char in run)
-            kept.extend((run[at : at + 2], run[at : at + 2]) for at in range(len(run) - 1))
-            continue
-        for word in split_identifier(run):
-            folded = word.casefold()
-            (stopped if folded in STOP_WORDS else kept).append((folded, stem(folded)))
-    return kept or stopped
+    text = unicodedata.normalize("NFKC", text)
+    found: list[tuple[str, str]] = []
+    if text.isascii():
+        for run in _ASCII_RUNS.findall(text):
+            found.extend(_terms_of_run(run))
+    else:
+        for match in _RUNS.finditer(text):
+            run = match.group()
+            if match.lastgroup == "word":
+                found.extend(_terms_of_run(run))
+            else:
+                found.extend((char, char) for char in run)
+                found.extend((run[at : at + 2], run[at : at + 2]) for at in range(len(run) - 1))
+    return [pair for pair in found if pair[0] not in STOP_WORDS] or found
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms_of_run(run: str) -> tuple[tuple[str, str], ...]:
+    """Word and term for each part of one run of word characters; a catalog repeats its runs many times."""
+    return tuple((folded, stem(folded)) for folded in map(str.casefold, split_identifier(run)))
 
 
 def split_identifier(name: str) -> list[str]:

@@ -167,6 +167,13 @@ class FaissIndex:
         product: Vectors = self._faiss.pairwise_distances(queries, self._memory(), self._faiss.METRIC_INNER_PRODUCT)
         return product
 
+    def copy(self) -> FaissIndex:
+        """An index that goes its own way from here on."""
+        twin = FaissIndex(self._dimension)
+        twin._index = self._faiss.clone_index(self._index)
+        twin._keys, twin._rows = list(self._keys), dict(self._rows)
+        return twin
+
     def save(self, path: Path) -> None:
         """Writes the vectors as a FAISS file; the keys are the caller's to keep, in the order of `keys`."""
         self._faiss.write_index(self._index, str(path))

@@ -1,6 +1,7 @@
 """An index in a folder: what comes back, what is refused, what a crash leaves."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -189,8 +190,33 @@ def test_a_crash_at_any_step_of_saving_leaves_the_old_index_whole(
     after = Retriever(catalog, embedder, index=folder)
     assert ranking(after) == expected and embedder.tools == []
     assert crashed == (steps < 7)
+    later = time.time() + store.LEFTOVER_AGE + 60
+    monkeypatch.setattr(store.time, "time", lambda: later)
     retriever.save(folder)
     assert len(list(folder.iterdir())) == 4
+
+
+def test_fresh_files_of_another_process_that_is_saving_are_left_alone(
+    catalog: Catalog, embedder: RecordingEmbedder, folder: Path
+) -> None:
+    (folder / "tools-0123456789ab.faiss").write_bytes(b"half written")
+    Retriever(catalog, embedder, index=folder).save(folder)
+    assert (folder / "tools-0123456789ab.faiss").exists()
+
+
+def test_a_save_by_another_process_while_loading_is_no_damage(
+    catalog: Catalog, embedder: RecordingEmbedder, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saver, read = Retriever(catalog, embedder, index=folder), store._read
+    meddle = iter([True])
+
+    def meddled(*arguments: object) -> object:
+        if next(meddle, False):
+            saver.save(folder)
+        return read(*arguments)
+
+    monkeypatch.setattr(store, "_read", meddled)
+    assert ranking(Retriever(catalog, embedder, index=folder)) == ranking(saver)
 
 
 def test_a_folder_of_something_else_is_not_written_over(

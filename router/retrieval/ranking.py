@@ -1,0 +1,166 @@
+"""From both arms' scores for one request to candidates: fusing, narrowing, the named tools first, and the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...catalog import Tool
+from ..records import Candidate, Intent
+from .dense import DenseArm
+from .embedders import Embedder
+from .fusion import FusionWeights, exact_first, fuse, leading, standardise
+from .language import language_shares
+from .lexical import LexicalIndex
+from .text import words_and_terms
+from .vectors import Vectors
+
+PARAMETER_POOL = 20
+"""Leading tools (at least; twice `k` when that is more) whose parameters are compared."""
+
+SHOWN_WORDS = 4
+"""Matching words in a candidate's reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogView:
+    """The catalog as arrays, as of one moment.
+
+    Attributes:
+        tools: in catalog order; the position in it is a tool's place.
+        places: names and aliases to places.
+        lexical_rows: place to row in the lexical index.
+        dense_rows: place to row among the vectors, -1 where there is none yet.
+        version: of the dense arm, for which `dense_rows` hold.
+    """
+
+    tools: tuple[Tool, ...]
+    places: dict[str, int]
+    lexical_rows: npt.NDArray[np.int64]
+    dense_rows: npt.NDArray[np.int64]
+    version: int
+
+
+def view_of(tools: dict[str, Tool], lexical: LexicalIndex, dense: DenseArm) -> CatalogView:
+    """The view of `tools`, all of which the lexical index must hold."""
+    index = dense.tools
+    rows = (-1 if index is None or (row := index.row(name)) is None else row for name in tools)
+    return CatalogView(
+        tuple(tools.values()),
+        {name: place for place, tool in enumerate(tools.values()) for name in (tool.name, *tool.aliases)},
+        np.fromiter(map(lexical.row, tools), np.int64, len(tools)),
+        np.fromiter(rows, np.int64, len(tools)),
+        dense.version,
+    )
+
+
+def dense_scores(view: CatalogView, dense: DenseArm, queries: Vectors) -> Vectors:
+    """Cosines of all tools, shape ``(requests, tools)``; NaN where a tool has no vector yet."""
+    scores = np.full((len(queries), len(view.tools)), np.nan, np.float32)
+    embedded = view.dense_rows >= 0
+    if dense.tools is not None and embedded.any():
+        scores[:, embedded] = dense.tools.scores(queries)[:, view.dense_rows[embedded]]
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """Ranks one view of the catalog. Lives for one look at the indexes, under the retriever's lock."""
+
+    view: CatalogView
+    lexical: LexicalIndex
+    dense: DenseArm
+    weights: FusionWeights
+
+    def rank(
+        self, request: str, k: int, intent: Intent, query: Vectors | None, cosines: Vectors | None, trouble: str
+    ) -> list[Candidate]:
+        """The best `k` candidates.
+
+        Args:
+            request: not blank.
+            k: at most so many.
+            intent: what stage 1 keeps.
+            query: the request's vector, shape ``(dimension,)``; None: words decide alone.
+            cosines: of all tools, shape ``(tools,)``, when there is a query.
+            trouble: why there is no query, for the reasons.
+        """
+        words = {term: word for word, term in words_and_terms(request)}
+        matches = self.lexical.scores(words)[self.view.lexical_rows]
+        allowed = _allowed(self.view, intent)
+        parts = {"lexical": matches}
+        best: dict[int, tuple[str, float]] = {}
+        notes = [trouble] if trouble else []
+        if query is None or cosines is None:
+            fused = self.weights.lexical * matches
+        else:
+            known, foreign = known_share(request, self.dense.embedder)
+            if foreign:
+                notes.append(f"mostly words: the embedder does not know {', '.join(foreign)}")
+            fused = fuse(cosines, matches, known, self.weights)
+            parts["dense"] = cosines
+            if self.weights.parameters > 0:
+                pool = leading(fused, max(PARAMETER_POOL, 2 * k), allowed)
+                best = self._best_parameters(query, pool)
+                nearest = standardise(np.array([best[place][1] if place in best else np.nan for place in pool]))
+                fused[pool] += self.weights.parameters * known * nearest
+        exact = self._named(request, intent)
+        places = exact_first(leading(fused, k, allowed), exact)[:k]
+        return self._candidates(places, fused, parts, best, exact, words, notes)
+
+    def _best_parameters(self, query: Vectors, pool: Sequence[int]) -> dict[int, tuple[str, float]]:
+        found = self.dense.best_parameters(query, [self.view.tools[place] for place in pool])
+        return {place: found[name] for place in pool if (name := self.view.tools[place].name) in found}
+
+    def _named(self, request: str, intent: Intent) -> list[int]:
+        """Places of tools that the request names outright; one that is a name and nothing else needs no stage 1.
+
+        They survive all that stage 1 drops, but not the caller's own restriction.
+        """
+        places = [self.view.places[name] for name in (*intent.exact, request.strip()) if name in self.view.places]
+        return [place for place in places if intent.within is None or self.view.tools[place].name in intent.within]
+
+    def _candidates(
+        self,
+        places: Sequence[int],
+        fused: npt.NDArray[np.floating],
+        parts: dict[str, Vectors],
+        best: dict[int, tuple[str, float]],
+        exact: Collection[int],
+        words: dict[str, str],
+        notes: Sequence[str],
+    ) -> list[Candidate]:
+        top = max((float(fused[place]) for place in places), default=0.0)
+        matching = self.lexical.matching([self.view.tools[place].name for place in places], words)
+        candidates = []
+        for place, terms in zip(places, matching, strict=True):
+            own = {arm: float(scores[place]) for arm, scores in parts.items() if not np.isnan(scores[place])}
+            reasons = []
+            if place in exact:
+                own["exact"] = 1.0
+                reasons.append("named in the request")
+            if terms:
+                reasons.append("words: " + ", ".join(words[term] for term in terms[:SHOWN_WORDS]))
+            if place in best:
+                path, own["parameters"] = best[place]
+                reasons.append(f"best parameter: {path}")
+            score = top if place in exact else float(fused[place])
+            candidates.append(Candidate(self.view.tools[place], score, own, (*reasons, *notes)))
+        return candidates
+
+
+def known_share(request: str, embedder: Embedder) -> tuple[float, list[str]]:
+    """The share (0 to 1) of the request in languages that the embedder knows, and the other languages."""
+    shares = language_shares(request)
+    foreign = [language for language in shares if not embedder.knows(language)]
+    return 1.0 - sum(shares[language] for language in foreign), foreign
+
+
+def _allowed(view: CatalogView, intent: Intent) -> npt.NDArray[np.bool_] | None:
+    """Which places may be found; None: all."""
+    if not intent.narrowed:
+        return None
+    return np.fromiter((intent.keeps(tool) for tool in view.tools), bool, len(view.tools))
