@@ -197,7 +197,7 @@ class LLMSelector:
             ModelError: anything else went wrong.
         """
         from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
+        from pydantic_ai.exceptions import ModelHTTPError
 
         settings = {**self._settings, **dialogue.settings}
         try:
@@ -212,8 +212,8 @@ class LLMSelector:
             if error.status_code in REFUSED_FORMS:
                 raise _NotHonouredError(f"{what} ({_short(error.body)})") from error
             raise ModelError(what) from error
-        except (AgentRunError, UserError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-            # the last ones: adapters trip over answers that are no chat completion at all
+        except (RuntimeError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+            # pydantic-ai's own errors are RuntimeErrors; the last four: adapters trip over what is no completion at all
             raise ModelError(f"the model cannot be asked: {_short(error)}") from error
 
 

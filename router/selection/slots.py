@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...catalog import Tool
-from ...catalog.parameters import Parameter, walk_parameters
+from ...catalog.schemas import Parameter, walk_parameters
 from ..intent.patterns import PatternError, SafePattern
 from ..retrieval.text import STOP_WORDS, split_identifier, stem, tokenize
 from .mentions import Kind, Mention
