@@ -3,7 +3,6 @@
 from .arguments import validate_arguments
 from .calls import ArgumentOrigin, Degraded, ToolCall, ToolResult, new_call_id
 from .catalog import Catalog, CatalogChange
-from .decorator import tool
 from .errors import (
     ERROR_TABLE,
     CatalogError,
@@ -18,7 +17,8 @@ from .errors import (
     ToolpathError,
     UnknownToolError,
 )
-from .parameters import Parameter, walk_parameters
+from .functions import tool
+from .schemas import Parameter, walk_parameters
 from .sources import ToolList, WrittenTools, detect_shape, load_catalog, read_tools, save_tools, write_tools
 from .tool import Deprecation, Permission, RateLimit, SideEffect, Tool, Trust
 

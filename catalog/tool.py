@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from .errors import CatalogError
 from .json_values import json_fault
-from .schema import Schema, check_schema, normalise_parameters
+from .schemas import Schema, check_schema, normalise_parameters
 
 MAX_NAME_LENGTH = 256
 

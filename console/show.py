@@ -12,7 +12,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from ..catalog import Catalog, Tool
-from ..catalog.parameters import walk_parameters
+from ..catalog.schemas import walk_parameters
 from .options import CatalogArgument, JsonOption, LenientOption, open_catalog
 from .output import OUT, print_json
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ToolFormatError
 from ..json_values import json_type
-from ..schema_keywords import Schema, map_children
+from ..schemas.keywords import Schema, map_children
 from .openai import function_shape
 from .shape import Entry
 

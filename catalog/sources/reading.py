@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ..errors import SchemaError, ToolFormatError
 from ..json_values import json_fault, json_path, json_type
-from ..schema import normalise_parameters
+from ..schemas.normalise import normalise_parameters
 from ..tool import Original, Tool
 from . import langchain
 from .anthropic import ANTHROPIC

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from toolpath.catalog import SchemaError, Tool, ToolError, validate_arguments
-from toolpath.catalog.schema import normalise_parameters
+from toolpath.catalog.schemas import normalise_parameters
 
 from .strategies import argument_objects, schemas
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import SchemaError
-from .json_values import place
-from .schema_keywords import ANNOTATIONS, Path, Schema, children, map_children
+from ..errors import SchemaError
+from ..json_values import place
+from .keywords import ANNOTATIONS, Path, Schema, children, map_children
 
 LATEST = 2020
 _DIALECTS = {

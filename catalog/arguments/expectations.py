@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .json_values import json_type
-from .schema_keywords import Schema
-from .schema_references import look_up, pointer_of
+from ..json_values import json_type
+from ..schemas.keywords import Schema
+from ..schemas.references import look_up, pointer_of
 
 MAX_SHOWN = 80
 """Characters of a value that a message shows."""

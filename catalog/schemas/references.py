@@ -10,11 +10,11 @@ from urllib.parse import quote, unquote
 
 import jsonschema_rs
 
-from .errors import SchemaError
-from .json_values import MAX_DEPTH, place
-from .schema_dialects import dialect_of, modernise
-from .schema_keywords import IN_PLACE, Path, Schema, children, map_children
-from .schema_merging import conjunction
+from ..errors import SchemaError
+from ..json_values import MAX_DEPTH, place
+from .dialects import dialect_of, modernise
+from .keywords import IN_PLACE, Path, Schema, children, map_children
+from .merging import conjunction
 
 MAX_INLINED = 20_000
 """Schemas that inlining may produce; beyond that all references are kept (doubling definitions explode otherwise)."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from .errors import did_you_mean
+from ..errors import did_you_mean
+from ..json_values import json_path
+from ..schemas.keywords import Path, Schema
+from ..schemas.references import look_up
 from .expectations import cut, describe_schema, describe_value
-from .json_values import json_path
-from .schema_keywords import Path, Schema
-from .schema_references import look_up
 
 WHOLE = "$"
 """The path of what is wrong with the arguments as a whole."""

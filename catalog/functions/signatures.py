@@ -22,9 +22,9 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from .errors import SignatureError, ToolError
-from .json_values import json_fault, json_path
-from .schema_keywords import Schema
+from ..errors import SignatureError, ToolError
+from ..json_values import json_fault, json_path
+from ..schemas.keywords import Schema
 
 _UNDESCRIBABLE = (PydanticSchemaGenerationError, PydanticUserError)
 

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, overload
 
+from ..errors import SignatureError
+from ..schemas.keywords import Schema
+from ..tool import Tool
 from .docstrings import read_docstring
-from .errors import SignatureError
-from .schema_keywords import Schema
 from .signatures import Signature
-from .tool import Tool
 
 
 @overload

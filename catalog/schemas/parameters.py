@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from .errors import SchemaError
-from .schema_keywords import Schema
-from .schema_merging import same_json
-from .schema_references import look_up, pointer_of
+from ..errors import SchemaError
+from .keywords import Schema
+from .merging import same_json
+from .references import look_up, pointer_of
 
 MAX_PARAMETERS = 10_000
 """Where the walk stops: a schema of mutually recursive parts has endlessly many parameters."""

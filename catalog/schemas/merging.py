@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .digest import canonical_json
-from .schema_keywords import ANNOTATIONS, Schema
+from ..digest import canonical_json
+from .keywords import ANNOTATIONS, Schema
 
 _CHECKS_OWN_LEVEL = ("properties", "patternProperties", "additionalProperties")
 _ARRAY_LEVEL = ("prefixItems", "items", "contains", "minContains", "maxContains")

@@ -11,13 +11,13 @@ from typing import Any
 
 from jsonschema_rs import Validator
 
-from .argument_faults import WHOLE, field_lines, type_faults
-from .errors import ToolError
+from ..errors import ToolError
+from ..json_values import json_fault
+from ..schemas.keywords import Path, Schema
+from ..schemas.normalise import compile_schema
+from ..tool import Tool
 from .expectations import describe_value
-from .json_values import json_fault
-from .schema import compile_schema
-from .schema_keywords import Path, Schema
-from .tool import Tool
+from .faults import WHOLE, field_lines, type_faults
 
 MAX_VALUES = 100_000
 """Values that the arguments of one call may hold; listing what is wrong with more would take seconds."""

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from toolpath.catalog import SchemaError
-from toolpath.catalog.schema import check_schema, normalise_parameters
+from toolpath.catalog.schemas import check_schema, normalise_parameters
 
-from .strategies import argument_objects, schemas
+from ..strategies import argument_objects, schemas
 
 OBJECT = {"type": "object"}
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from toolpath.catalog import Parameter, SchemaError, walk_parameters
-from toolpath.catalog.schema import normalise_parameters
+from toolpath.catalog.schemas import normalise_parameters
 
-from .strategies import schemas
+from ..strategies import schemas
 
 
 def walked(schema: dict[str, Any], max_depth: int = 6) -> dict[str, Parameter]:

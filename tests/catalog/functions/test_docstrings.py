@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from toolpath.catalog.docstrings import DocstringParts, read_docstring
+from toolpath.catalog.functions.docstrings import DocstringParts, read_docstring
 
 GOOGLE = """Find flights.
 

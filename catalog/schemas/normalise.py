@@ -9,12 +9,12 @@ from typing import Any
 
 import jsonschema_rs
 
-from .errors import SchemaError
+from ..errors import SchemaError
+from ..json_values import JsonFault, json_fault, json_type, place
 from .formats import FORMATS
-from .json_values import JsonFault, json_fault, json_type, place
-from .schema_keywords import Schema, map_children
-from .schema_merging import merge
-from .schema_references import resolve_references
+from .keywords import Schema, map_children
+from .merging import merge
+from .references import resolve_references
 
 __all__ = ["Schema", "check_schema", "compile_schema", "normalise_parameters"]
 
