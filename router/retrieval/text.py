@@ -48,6 +48,9 @@ MAX_ENUM_VALUES = 50
 """Values of one enum that become words: a list of all currencies or time zones would drown the tool's own words."""
 
 
+LONGEST_WORD = 64
+"""Characters; what is longer (keys, encoded data) is neither stemmed nor kept in a cache, which it would only bloat."""
+
 MAX_SHOWN_VALUES = 8
 """Values of one enum in the text that an embedder reads of a parameter."""
 
@@ -72,22 +75,28 @@ def words_and_terms(text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if text.isascii():
         for run in _ASCII_RUNS.findall(text):
-            found.extend(_terms_of_run(run))
+            found.extend(_terms_of(run))
     else:
         for match in _RUNS.finditer(text):
             run = match.group()
             if match.lastgroup == "word":
-                found.extend(_terms_of_run(run))
+                found.extend(_terms_of(run))
             else:
                 found.extend((char, char) for char in run)
                 found.extend((run[at : at + 2], run[at : at + 2]) for at in range(len(run) - 1))
     return [pair for pair in found if pair[0] not in STOP_WORDS] or found
 
 
-@lru_cache(maxsize=1 << 16)
-def _terms_of_run(run: str) -> tuple[tuple[str, str], ...]:
-    """Word and term for each part of one run of word characters; a catalog repeats its runs many times."""
+def _terms_of(run: str) -> tuple[tuple[str, str], ...]:
+    """Word and term for each part of one run of word characters."""
+    return _cached_terms_of(run) if len(run) <= LONGEST_WORD else _fresh_terms_of(run)
+
+
+def _fresh_terms_of(run: str) -> tuple[tuple[str, str], ...]:
     return tuple((folded, stem(folded)) for folded in map(str.casefold, split_identifier(run)))
+
+
+_cached_terms_of = lru_cache(maxsize=1 << 16)(_fresh_terms_of)  # a catalog repeats its runs many times
 
 
 def split_identifier(name: str) -> list[str]:
@@ -125,11 +134,13 @@ _stemmer = snowballstemmer.stemmer("english")
 _stemmer_lock = threading.Lock()
 
 
-@lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
-    """The Snowball stem of an English-looking `word` (ASCII letters only); any other word unchanged."""
-    if not (word.isascii() and word.isalpha()):
-        return word
+    """The Snowball stem of an English-looking `word` (ASCII letters, not endless); any other word unchanged."""
+    return _stemmed(word) if len(word) <= LONGEST_WORD and word.isascii() and word.isalpha() else word
+
+
+@lru_cache(maxsize=1 << 16)
+def _stemmed(word: str) -> str:
     with _stemmer_lock:  # the stemmer keeps the word it works on in itself
         return str(_stemmer.stemWord(word))
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolpath.catalog import Tool
+from toolpath.router.retrieval import text
 from toolpath.router.retrieval.text import (
     MAX_ENUM_VALUES,
     MAX_TEXT_CHARACTERS,
@@ -67,9 +68,9 @@ def test_terms_are_never_blank_and_never_hold_white_space(text: str) -> None:
 
 def test_stems_are_right_when_many_threads_stem_at_once() -> None:
     words = [f"running{'s' * (at % 3)}" for at in range(300)]
-    stem.cache_clear()
+    text._stemmed.cache_clear()
     expected = [stem(word) for word in words]
-    stem.cache_clear()
+    text._stemmed.cache_clear()
     seen: list[list[str]] = []
     threads = [threading.Thread(target=lambda: seen.append([stem(word) for word in words])) for _ in range(8)]
     for thread in threads:
@@ -141,6 +142,12 @@ def test_parameters_are_read_with_their_path_and_values() -> None:
     texts = parameter_texts(NESTED)
     assert texts["delivery.speed"] == "delivery speed (overnight, leisurely)"
     assert texts["lines[].sku"] == "lines sku: Article number"
+
+
+def test_endless_words_pass_through_and_bloat_no_cache() -> None:
+    before = text._cached_terms_of.cache_info().currsize
+    assert tokenize("a" * 100_000) == ["a" * 100_000]
+    assert text._cached_terms_of.cache_info().currsize == before
 
 
 def test_a_long_enum_does_not_drown_the_tool() -> None:
