@@ -15,7 +15,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -30,6 +30,7 @@ IDLE_SECONDS = 10.0
 
 Result = TypeVar("Result")
 
+_notice: contextvars.ContextVar[list[object] | None] = contextvars.ContextVar("toolpath_threads_left", default=None)
 _limiter: anyio.lowlevel.RunVar[anyio.CapacityLimiter] = anyio.lowlevel.RunVar("toolpath_thread_limiter")
 
 
@@ -50,8 +51,32 @@ async def run_in_thread(function: Callable[..., Result], /, **arguments: object)
     await limiter.acquire_on_behalf_of(call)
     _hand_over(call)
     del function, arguments
-    await call.done.wait()
+    try:
+        await call.done.wait()
+    except BaseException:
+        if (notice := _notice.get()) is not None:
+            notice.append(call)
+        raise
     return call.result()
+
+
+@contextlib.contextmanager
+def noticing() -> Iterator[list[object]]:
+    """Gives a list that holds, afterwards, the calls whose threads were left to themselves meanwhile."""
+    outer = _notice.get()
+    mine: list[object] = []
+    token = _notice.set(mine)
+    try:
+        yield mine
+    finally:
+        _notice.reset(token)
+        if outer is not None:
+            outer += mine
+
+
+def still_running(left: list[object]) -> str:
+    """What a message about a timeout adds when a thread was left to itself."""
+    return "; its thread is still running" if left else ""
 
 
 def thread_limiter() -> anyio.CapacityLimiter:

@@ -78,7 +78,7 @@ async def perform(step: CompiledStep, around: Surroundings, served: Served) -> N
         try:
             served.value = await _try_level(step, level, around, served)
         except Exception as error:  # noqa: BLE001 - the chain decides; the first error is raised at its end
-            first_error = first_error or error
+            first_error = error if first_error is None else first_error
             info = classify(error)
         else:
             served.level = level
@@ -154,11 +154,10 @@ async def _attempt(step: CompiledStep, level: Level, around: Surroundings, serve
         arguments = arguments_for(level, around.values, around.inputs)
         if step.timeout is None:
             return await _call(step, level, arguments, around)
-        with anyio.move_on_after(step.timeout) as scope:
+        with threads.noticing() as left, anyio.move_on_after(step.timeout) as scope:
             return await _call(step, level, arguments, around)
         if scope.cancelled_caught:
-            left_behind = "; its thread is still running" if level.kind is Kind.THREAD else ""
-            raise StepTimeoutError(f"{level.name} did not end within {step.timeout:g} s{left_behind}")
+            raise StepTimeoutError(f"{level.name} did not end within {step.timeout:g} s{threads.still_running(left)}")
     except Exception as failure:
         error = failure
         raise

@@ -145,7 +145,8 @@ def _make_adapter(wanted: Any) -> TypeAdapter[Any] | None:
     with contextlib.suppress(pydantic.errors.PydanticUserError, NameError):
         return TypeAdapter(wanted)  # records have a config of their own and refuse another
     if inspect.isclass(wanted):
-        return TypeAdapter(InstanceOf[dict if is_typeddict(wanted) else wanted])
+        cls: Any = dict if is_typeddict(wanted) else wanted
+        return TypeAdapter(InstanceOf[cls])
     return None
 
 

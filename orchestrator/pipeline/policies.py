@@ -50,9 +50,9 @@ class Retry:
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ValueError(f"attempts must be at least 1, got {self.attempts!r}")
-        if min(self.backoff, self.max_backoff, self.jitter) < 0 or self.factor < 1:
+        if not (self.backoff >= 0 and self.max_backoff >= 0 and self.jitter >= 0 and self.factor >= 1):
             raise ValueError("backoff, max_backoff and jitter must not be negative, factor must be at least 1")
-        if self.deadline is not None and self.deadline <= 0:
+        if self.deadline is not None and not self.deadline > 0:
             raise ValueError(f"deadline must be positive, got {self.deadline!r}")
 
     def wait(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email.message
+import http.client
 import socket
 import sqlite3
 import urllib.error
@@ -41,7 +43,8 @@ HTTP_STATUS: Mapping[int, str] = {
     503: "unavailable",
     504: "timeout",
 }
-"""HTTP status to error type, after the meanings in RFC 9110 and RFC 6585 (429)."""
+"""HTTP status to error type, after the meanings in RFC 9110 and RFC 6585 (429). Any other status of 400 and more
+means what the first of its class means (400, 500), as RFC 9110, section 15, asks for."""
 
 BY_CLASS: tuple[tuple[type[BaseException], str], ...] = (
     (UnknownToolError, "unknown_tool"),
@@ -54,6 +57,8 @@ BY_CLASS: tuple[tuple[type[BaseException], str], ...] = (
     (anyio.BrokenResourceError, "unavailable"),
     (anyio.ClosedResourceError, "unavailable"),
     (anyio.EndOfStream, "unavailable"),
+    (http.client.IncompleteRead, "unavailable"),
+    (http.client.BadStatusLine, "unavailable"),
     (FileNotFoundError, "not_found"),
     (PermissionError, "permission_denied"),
     (ImportError, "dependency_missing"),
@@ -72,6 +77,7 @@ BY_CLASS_NAME: Mapping[str, str] = {
 
 _SEMANTIC = ErrorMeaning(ErrorCategory.SEMANTIC, RetryAdvice.CORRECTED)
 _MEANS_SEMANTIC = (ValueError, TypeError, LookupError, ArithmeticError, CatalogError)
+_LONGEST_RETRY_AFTER = 31_536_000.0  # a year of seconds
 
 
 def classify(error: BaseException) -> ErrorInfo:
@@ -79,10 +85,13 @@ def classify(error: BaseException) -> ErrorInfo:
 
     A `ToolError` keeps what it says. An HTTP error is read by its status (and Retry-After), a known class by
     the tables. Anything else is a `tool_error`: of category semantic when the values look wrong (`ValueError`,
-    `TypeError`, `LookupError`, arithmetic), else systemic. Messages are redacted.
+    `TypeError`, `LookupError`, arithmetic), else systemic. A group of one, as task groups raise it, is read as what
+    is in it. Texts are redacted.
     """
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
     if isinstance(error, ToolError):
-        return error.info.model_copy(update={"message": redact(error.info.message)})
+        return redacted(error.info)
     error_type = _error_type(error)
     if isinstance(error, pydantic.ValidationError):
         fields = {".".join(map(str, item["loc"])) or "$": redact(item["msg"]) for item in error.errors()}
@@ -94,10 +103,17 @@ def classify(error: BaseException) -> ErrorInfo:
     return ErrorInfo(error_type=error_type, message=message, retry_after=_retry_after(error))
 
 
+def redacted(info: ErrorInfo) -> ErrorInfo:
+    """`info` with its texts fit to be shown."""
+    fields = {path: redact(fault) for path, fault in info.fields.items()}
+    texts = {"message": redact(info.message), "suggestion": redact(info.suggestion), "fields": fields}
+    return info.model_copy(update=texts)
+
+
 def _error_type(error: BaseException) -> str:
     status = _http_status(error)
-    if status in HTTP_STATUS:
-        return HTTP_STATUS[status]
+    if status >= 400:
+        return HTTP_STATUS.get(status) or HTTP_STATUS[status // 100 * 100]
     if isinstance(error, sqlite3.OperationalError) and ("locked" in str(error) or "busy" in str(error)):
         return "unavailable"
     if isinstance(error, urllib.error.URLError) and isinstance(error.reason, TimeoutError):
@@ -113,8 +129,11 @@ def _error_type(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    text = str(error).strip()
     name = type(error).__name__
+    try:
+        text = str(error).strip()
+    except Exception:  # noqa: BLE001 - an exception that cannot say what it is must not bring the run down
+        return name
     if not text:
         return name
     return text if isinstance(error, CatalogError | TimeoutError) else f"{name}: {text}"
@@ -122,9 +141,9 @@ def _message(error: BaseException) -> str:
 
 def _http_status(error: BaseException) -> int:
     """The status that `error` carries, as urllib, httpx, requests and aiohttp keep it, or 0."""
-    for holder in (getattr(error, "response", None), error):
+    for holder in (_attribute(error, "response"), error):
         for attribute in ("status_code", "status", "code"):
-            status = getattr(holder, attribute, None)
+            status = _attribute(holder, attribute)
             if isinstance(status, int) and 100 <= status < 600:
                 return status
     return 0
@@ -132,9 +151,19 @@ def _http_status(error: BaseException) -> int:
 
 def _retry_after(error: BaseException) -> float | None:
     """Seconds from a Retry-After header, when it gives seconds (its date form is left alone)."""
-    for holder in (getattr(error, "response", None), error):
-        headers = getattr(holder, "headers", None)
-        value = headers.get("Retry-After") if headers is not None and hasattr(headers, "get") else None
-        if isinstance(value, str) and value.strip().isdigit():
-            return float(value)
+    for holder in (_attribute(error, "response"), error):
+        headers = _attribute(holder, "headers")
+        if not isinstance(headers, Mapping | email.message.Message):
+            continue
+        value = headers.get("Retry-After") or headers.get("retry-after")
+        if isinstance(value, str) and value.strip().isdecimal():
+            return min(float(value), _LONGEST_RETRY_AFTER)
     return None
+
+
+def _attribute(holder: object, name: str) -> object:
+    """An attribute, or None when there is none or asking for it raises (httpx's properties do)."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - whatever it is, there is nothing to read
+        return None

@@ -110,20 +110,14 @@ class Runtime:
         """The handler's return value, or a `ToolError` "timeout"."""
         assert tool.handler is not None  # _find has made sure
         seconds = tool.timeout or self.default_timeout
-        in_thread = False
+        in_loop = threads.runs_in_loop(tool.handler)
         returned: Any = None
-        with anyio.move_on_after(seconds) as scope:
-            if threads.runs_in_loop(tool.handler):
-                returned = tool.handler(**arguments)
-            else:
-                in_thread = True
-                returned = await threads.run_in_thread(tool.handler, **arguments)
-                in_thread = False
+        with threads.noticing() as left, anyio.move_on_after(seconds) as scope:
+            returned = tool.handler(**arguments) if in_loop else await threads.run_in_thread(tool.handler, **arguments)
             if isinstance(returned, Awaitable):
                 returned = await returned
         if scope.cancelled_caught:
-            left_behind = "; its thread is still running" if in_thread else ""
-            raise ToolError(f"{tool.name} did not answer within {seconds:g} s{left_behind}", "timeout")
+            raise ToolError(f"{tool.name} did not answer within {seconds:g} s{threads.still_running(left)}", "timeout")
         return returned
 
 

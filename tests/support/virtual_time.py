@@ -48,6 +48,7 @@ class _Jobs:
         original: Callable[..., Awaitable[Any]],
         limiter: anyio.CapacityLimiter | None,
         function: Callable[..., Any],
+        /,
         *args: Any,
         **options: Any,
     ) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def test_a_cycle_is_refused_and_its_path_printed() -> None:
     assert set(path) == {"a", "b", "c"}
     assert len(path) == 4
     following = {"a": "b", "b": "c", "c": "a"}
-    assert all(following[one] == other for one, other in zip(path, path[1:], strict=False))
+    assert all(following[one] == other for one, other in itertools.pairwise(path))
     assert str(caught.value).endswith(" -> ".join(path))
 
 
@@ -57,7 +58,7 @@ def test_a_cycle_that_only_parameter_names_make_is_found_too() -> None:
     async def b(a: int) -> int:
         return a
 
-    with pytest.raises(CycleError, match="a -> b -> a|b -> a -> b"):
+    with pytest.raises(CycleError, match=r"(a -> b -> a|b -> a -> b)$"):
         PipelineBuilder().then(a).then(b).build()
 
 
