@@ -28,7 +28,6 @@ class StepTimeoutError(TimeoutError):
 class Served:
     """How a step with policies went; filled while it runs, so that a cancelled step has its history too."""
 
-    value: Any = None
     level: Level | None = None
     history: list[Attempt] = field(default_factory=list)
 
@@ -64,8 +63,8 @@ def arguments_for(level: Level, values: list[Any], inputs: Mapping[str, Any]) ->
     return arguments
 
 
-async def perform(step: CompiledStep, around: Surroundings, served: Served) -> None:
-    """Runs a step with all its policies and leaves the answer in `served`.
+async def perform(step: CompiledStep, around: Surroundings, served: Served) -> Any:
+    """Runs a step with all its policies and returns the answer; `served` says how it went.
 
     Raises:
         Exception: of the step's own target, when no level served.
@@ -76,13 +75,13 @@ async def perform(step: CompiledStep, around: Surroundings, served: Served) -> N
         if info is not None and not level.accepts(info):
             continue
         try:
-            served.value = await _try_level(step, level, around, served)
+            value = await _try_level(step, level, around, served)
         except Exception as error:  # noqa: BLE001 - the chain decides; the first error is raised at its end
             first_error = error if first_error is None else first_error
             info = classify(error)
         else:
             served.level = level
-            return
+            return value
     assert first_error is not None  # a step has at least one level, and nothing bars the first
     raise first_error
 

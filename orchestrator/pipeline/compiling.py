@@ -74,6 +74,7 @@ def compile_pipeline(
     return Pipeline(
         name=name,
         steps=tuple(steps),
+        edges=tuple((steps[dep].name, step.name) for step in steps for dep in step.deps),
         inputs=merge_inputs(asked, declared),
         inputs_declared=declared is not None,
         runtime=runtime,

@@ -33,8 +33,8 @@ class Ledger:
 
     Args:
         steps: compiled steps in topological order.
-        keep: which outputs stay: all, or only those that no step reads; the others are dropped when their last
-            reader is done.
+        keep: which outputs stay: all, or only those of steps that nothing waits for; the others are dropped when
+            their last reader is done.
 
     Attributes:
         values: output by step index; a `Missing` for a step that gives none.
@@ -82,8 +82,7 @@ class Ledger:
         if self._readers is not None:
             self._release(step, self._readers)
         if self._without:
-            for dependant in step.dependants:
-                self._one_less(dependant)
+            self._pass_on(step)
             return
         waiting = self._waiting
         for dependant in step.dependants:
@@ -101,19 +100,8 @@ class Ledger:
             outcome = StepOutcome.TIMED_OUT
         self._errors[step.index] = error, info
         self._ended[step.index] = now
-        ended = [(step, outcome, info.message)]
-        while ended:
-            gone, how, reason = ended.pop()
-            self.outcomes[gone.index] = how
-            self.values[gone.index] = Missing(gone.name, how, reason)
-            self._without.add(gone.index)
-            self.remaining -= 1
-            if self._readers is not None:
-                self._release(gone, self._readers)
-            for dependant in gone.dependants:
-                skipped = self._one_less(dependant)
-                if skipped:
-                    ended.append((self._steps[dependant], StepOutcome.SKIPPED, skipped))
+        self._gives_nothing(step, outcome, info.message)
+        self._pass_on(step)
         return effect(outcome, step.policy)
 
     def settle(self, cut: StepOutcome, because: str, reason: str, now: float) -> None:
@@ -155,6 +143,25 @@ class Ledger:
             kept=value is not _DROPPED,
         )
 
+    def _gives_nothing(self, step: CompiledStep, outcome: StepOutcome, reason: str) -> None:
+        self.outcomes[step.index] = outcome
+        self.values[step.index] = Missing(step.name, outcome, reason)
+        self._without.add(step.index)
+        self.remaining -= 1
+        if self._readers is not None:
+            self._release(step, self._readers)
+
+    def _pass_on(self, step: CompiledStep) -> None:
+        """Tells the dependants of a step that has ended, and the dependants of those that are skipped for it."""
+        ended = [step]
+        while ended:
+            for dependant in ended.pop().dependants:
+                reason = self._one_less(dependant)
+                if reason:
+                    skipped = self._steps[dependant]
+                    self._gives_nothing(skipped, StepOutcome.SKIPPED, reason)
+                    ended.append(skipped)
+
     def _one_less(self, dependant: int) -> str:
         """Counts one dependency of a step as done. Makes the step ready and returns "", or says why it is skipped."""
         self._waiting[dependant] -= 1
@@ -191,11 +198,13 @@ class Ledger:
             self._degraded_by[step.index] = tuple(self._steps[dep].name for dep in poor)
 
     def _release(self, step: CompiledStep, readers: list[int]) -> None:
-        """Drops the outputs whose last reader this step was."""
+        """Drops the outputs whose last reader this step was, and its own when others only wait for it."""
         for index in step.reads:
             readers[index] -= 1
             if not readers[index]:
                 self.values[index] = _DROPPED
+        if step.dependants and not readers[step.index]:
+            self.values[step.index] = _DROPPED
 
 
 _PASSIVE = (StepOutcome.SKIPPED, StepOutcome.CANCELLED)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from ..runtime import Runtime
 from .drawing import mermaid
@@ -37,6 +39,7 @@ class Pipeline:
     Attributes:
         name: for reports.
         steps: compiled steps in topological order.
+        edges: (dependency, dependant) pairs of step names.
         inputs: name to what a run must or may give.
         inputs_declared: whether the author declared the inputs.
         runtime: runs the tools.
@@ -47,6 +50,7 @@ class Pipeline:
 
     name: str
     steps: tuple[CompiledStep, ...]
+    edges: tuple[tuple[str, str], ...]
     inputs: Mapping[str, Input]
     inputs_declared: bool
     runtime: Runtime
@@ -92,6 +96,9 @@ class Pipeline:
             RunInterrupted: Ctrl-C; carries the partial report.
             RuntimeError: an event loop runs in this thread: await `run` instead.
         """
+        with contextlib.suppress(anyio.NoEventLoopError):
+            anyio.lowlevel.current_token()
+            raise RuntimeError("an event loop is running in this thread: use `await pipeline.run(...)` in it")
         run = self.prepare(inputs, timeout=timeout, limit=limit, keep=keep)
         try:
             return anyio.run(run.execute, backend=backend)
@@ -129,13 +136,9 @@ class Pipeline:
             limit=self.limit if limit is None else limit,
             timeout=self.timeout if timeout is None else timeout,
             keep=keep,
+            edges=self.edges,
             unused_inputs=unused,
         )
-
-    @property
-    def edges(self) -> tuple[tuple[str, str], ...]:
-        """(dependency, dependant) pairs of step names."""
-        return tuple((self.steps[dep].name, step.name) for step in self.steps for dep in step.deps)
 
     def to_mermaid(self) -> str:
         """The pipeline as a Mermaid flow chart."""

@@ -8,6 +8,7 @@ while steps that never wait are done one after the other by the first worker, wi
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -44,6 +45,7 @@ class Run:
         limit: steps that run at the same time, at most; None: no limit.
         timeout: seconds for the whole run; None: no limit.
         keep: which outputs the report holds; see `Ledger`.
+        edges: (dependency, dependant) pairs of step names, for the report.
         unused_inputs: for the report.
     """
 
@@ -58,6 +60,7 @@ class Run:
         limit: int | None = None,
         timeout: float | None = None,
         keep: Keep = "all",
+        edges: tuple[tuple[str, str], ...] = (),
         unused_inputs: tuple[str, ...] = (),
     ) -> None:
         self.run_id = uuid.uuid4().hex[:12]
@@ -68,6 +71,7 @@ class Run:
         self._policy = policy
         self._limit = limit
         self._timeout = timeout
+        self._edges = edges
         self._unused = unused_inputs
         self._ledger = Ledger(steps, keep)
         self._around = Surroundings(self.run_id, self._ledger.values, inputs, runtime, self._now)
@@ -77,6 +81,7 @@ class Run:
         self._standby = False
         self._parked: list[anyio.Event] = []
         # the run itself
+        self._context = contextvars.copy_context()
         self._clock: Callable[[], float] = lambda: 0.0
         self._origin = 0.0
         self._deadline = float("inf")
@@ -97,6 +102,7 @@ class Run:
             raise RuntimeError("a run is executed once: prepare another one")
         self._begun = True
         self._clock = _loop_clock()
+        self._context = contextvars.copy_context()
         self._origin = self._clock()
         if self._timeout is not None:
             self._deadline = self._origin + self._timeout
@@ -118,22 +124,26 @@ class Run:
         self._stop(StepOutcome.CANCELLED, "", reason)
 
     def report(self) -> RunReport:
-        """What came of the run so far; steps without an outcome yet are left out."""
+        """What came of the run so far.
+
+        While it is under way, steps without an outcome yet are left out, and `outcome` speaks of the others only.
+        """
         ledger = self._ledger
         steps = {
             step.name: ledger.report(step, outcome, self._origin)
             for step in self._steps
             if (outcome := ledger.outcomes[step.index]) is not None
         }
+        over = self._elapsed is not None
         return RunReport(
             run_id=self.run_id,
             pipeline=self.name,
             outcome=combine(step.outcome for step in steps.values()) if self._stopped is None else self._stopped[0],
             steps=steps,
-            edges=tuple((self._steps[dep].name, step.name) for step in self._steps for dep in step.deps),
+            edges=self._edges if over else tuple(edge for edge in self._edges if steps.keys() >= {*edge}),
             elapsed=self._now() if self._elapsed is None else self._elapsed,
             policy=self._policy,
-            reason="" if self._stopped is None else self._stopped[2],
+            reason=self._stopped[2] if self._stopped is not None else "" if over else "the run is not over",
             unused_inputs=self._unused,
         )
 
@@ -171,7 +181,7 @@ class Run:
             self._standby = True
             self._workers += 1
             assert self._tasks is not None  # workers exist only inside execute()
-            self._tasks.start_soon(self._work)
+            self._context.run(self._tasks.start_soon, self._work)
 
     async def _work(self) -> None:
         """Does ready steps until none is left or the run has stopped."""
@@ -200,11 +210,15 @@ class Run:
             ledger.started[index] = now
             since += 1
             await self._do(self._steps[index])
+            if ledger.outcomes[index] is StepOutcome.CANCELLED or not _same(contextvars.copy_context(), self._context):
+                break  # the step has left traces in this task, its own cancellation or context: a fresh one goes on
         self._workers -= 1
         if not ledger.remaining or self._stopped is not None:
             for event in self._parked:
                 event.set()
             self._parked.clear()
+        elif ready and not self._standby:
+            self._summon()
 
     async def _do(self, step: CompiledStep) -> None:
         """Runs one step to its outcome; only a cancellation of the run, or what is no `Exception`, passes through."""
@@ -215,8 +229,7 @@ class Run:
                 value = await level.call(**arguments_for(level, ledger.values, self._inputs))  # type: ignore[misc]
             else:
                 served = ledger.served[step.index] = Served()
-                await perform(step, self._around, served)
-                value = served.value
+                value = await perform(step, self._around, served)
         except Exception as error:  # noqa: BLE001 - a step's failure is data; the policies decide what it means
             self._failed(step, error)
         except anyio.get_cancelled_exc_class() as error:
@@ -236,6 +249,14 @@ class _CancelledInsideError(Exception):
     def __init__(self, cancelled: BaseException) -> None:
         super().__init__("something that the step waited for was cancelled")
         self.__cause__ = cancelled
+
+
+def _same(one: contextvars.Context, other: contextvars.Context) -> bool:
+    """Whether two contexts hold the same values. Fast when neither was changed: they share their storage then."""
+    try:
+        return one == other
+    except Exception:  # noqa: BLE001 - values that refuse to be compared count as changed
+        return False
 
 
 def _loop_clock() -> Callable[[], float]:
