@@ -13,7 +13,8 @@ The tree::
     │   ├── EmbedderError            the embedding model is missing, altered or of another size
     │   ├── IndexMismatchError       a saved index belongs to another model, catalog or version
     │   ├── ModelError               the language model cannot be reached or answers nonsense
-    │   └── RuleError                a user's intent rule cannot be used
+    │   ├── RuleError                a user's intent rule cannot be used
+    │   └── QueryError               a labelled request cannot be used (in router.evaluation)
     ├── PipelineError                a pipeline cannot be built or started
     │   ├── CycleError               names the path of the cycle
     │   ├── DuplicateStepError       two steps have one name

@@ -107,7 +107,7 @@ def bench(
         tools,
         classifier=RuleIntentClassifier(tools, load_rules(rules)) if rules is not None else None,
         retriever=retriever,
-        selector=open_selector(model, base_url, tools),
+        selector=open_selector(model, base_url, tools, retriever),
     )
     with _progress() as advance:
         report = evaluate_sync(router, requests, k=k, candidates=candidates, by=by, progress=advance)

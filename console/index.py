@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,7 +27,7 @@ def index(
     tools = open_catalog(catalog, lenient=lenient)
     started = time.perf_counter()
     retriever, embedded = open_index(tools, output, open_embedder(embedder), rebuild=rebuild)
-    report = {
+    report: dict[str, Any] = {
         "tools": len(tools),
         "embedded": embedded,
         "folder": str(output),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import platformdirs
 import typer
@@ -13,7 +13,7 @@ from ..catalog import Catalog, load_catalog
 from .output import ERR, note
 
 if TYPE_CHECKING:
-    from ..router import Embedder, Retriever
+    from ..router import Embedder, Retriever, Selector
 
 CatalogArgument = Annotated[
     str, typer.Argument(metavar="CATALOG", help="A file (.jsonl, .json, .yaml), a folder, or module:attribute.")
@@ -57,7 +57,7 @@ def open_embedder(name: str | None) -> Embedder | None:
     return HashEmbedder() if name == "hash" else SentenceTransformerEmbedder(name)
 
 
-def open_selector(model: str | None, base_url: str | None, catalog: Catalog) -> Any:
+def open_selector(model: str | None, base_url: str | None, catalog: Catalog, retriever: Retriever) -> Selector | None:
     """The selector that the model options ask for; None: the ranking decides.
 
     Raises:
@@ -68,7 +68,7 @@ def open_selector(model: str | None, base_url: str | None, catalog: Catalog) -> 
         return None
     from ..router import LLMSelector, RankSelector
 
-    return LLMSelector(model, base_url=base_url, fallback=RankSelector(catalog))
+    return LLMSelector(model, base_url=base_url, fallback=RankSelector(catalog, retriever))
 
 
 def open_index(

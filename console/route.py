@@ -40,11 +40,12 @@ def route(
     if not request.strip():
         fail("the request is empty: say what you want")
     tools = open_catalog(catalog, lenient=lenient)
+    retriever, _ = open_index(tools, index, open_embedder(embedder))
     router = Router(
         tools,
         classifier=RuleIntentClassifier(tools, load_rules(rules)) if rules is not None else None,
-        selector=open_selector(model, base_url, tools),
-        retriever=open_index(tools, index, open_embedder(embedder))[0],
+        selector=open_selector(model, base_url, tools, retriever),
+        retriever=retriever,
     )
     decision = router.route_sync(request, k)
     if as_json:
