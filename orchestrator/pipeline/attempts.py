@@ -26,7 +26,12 @@ class StepTimeoutError(TimeoutError):
 
 @dataclass(slots=True)
 class Served:
-    """How a step with policies went; filled while it runs, so that a cancelled step has its history too."""
+    """How a step with policies went; filled while it runs, so that a cancelled step has its history too.
+
+    Attributes:
+        level: what is being tried, in the end what served, or what was tried last.
+        history: every attempt so far.
+    """
 
     level: Level | None = None
     history: list[Attempt] = field(default_factory=list)
@@ -71,19 +76,20 @@ async def perform(step: CompiledStep, around: Surroundings, served: Served) -> A
     """
     first_error: Exception | None = None
     info: ErrorInfo | None = None
-    for level in step.levels:
-        if info is not None and not level.accepts(info):
-            continue
-        try:
-            value = await _try_level(step, level, around, served)
-        except Exception as error:  # noqa: BLE001 - the chain decides; the first error is raised at its end
-            first_error = error if first_error is None else first_error
-            info = classify(error)
-        else:
+    try:
+        for level in step.levels:
+            if info is not None and not level.accepts(info):
+                continue
             served.level = level
-            return value
-    assert first_error is not None  # a step has at least one level, and nothing bars the first
-    raise first_error
+            try:
+                return await _try_level(step, level, around, served)
+            except Exception as error:  # noqa: BLE001 - the chain decides; the first error is raised at its end
+                first_error = error if first_error is None else first_error
+                info = classify(error)
+        assert first_error is not None  # a step has at least one level, and nothing bars the first
+        raise first_error
+    finally:
+        del first_error  # no circle of frame and traceback, which would keep what the step has seen alive
 
 
 async def _try_level(step: CompiledStep, level: Level, around: Surroundings, served: Served) -> Any:

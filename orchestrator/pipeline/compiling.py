@@ -150,16 +150,17 @@ def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]
 
 
 def _topological_order(specs: Sequence[StepSpec], deps: Mapping[str, list[str]]) -> list[str]:
-    """Step names, each after the ones it waits for.
+    """Step names, each after the ones it waits for, otherwise in the author's order.
 
     Raises:
         CycleError: there is none; names the steps along one circle, each followed by one that waits for it.
     """
     graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(spec.name for spec in specs)
+    position = {spec.name: number for number, spec in enumerate(specs)}
+    graph.add_nodes_from(position)
     graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited)
     try:
-        return list(nx.topological_sort(graph))
+        return list(nx.lexicographical_topological_sort(graph, key=position.__getitem__))
     except nx.NetworkXUnfeasible:
         edges = nx.find_cycle(graph)
         raise CycleError([edges[0][0], *(edge[1] for edge in edges)]) from None

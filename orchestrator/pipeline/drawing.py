@@ -13,6 +13,10 @@ _COLOURS = {
     "cancelled": "fill:#eeeeee,stroke:#8a8a8a,color:#555555",
 }
 
+_CODES = str.maketrans(
+    {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "%": "#37;"}
+)  # Mermaid's entity codes; %% would begin a comment or a directive
+
 
 def mermaid(
     names: Iterable[str],
@@ -45,7 +49,4 @@ def mermaid(
 
 def _escape(text: str) -> str:
     """Text that cannot end a Mermaid label or start markup in it."""
-    replaced = (("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;"))
-    for char, code in replaced:
-        text = text.replace(char, code)
-    return " ".join(text.split())
+    return " ".join(text.translate(_CODES).split())

@@ -114,9 +114,11 @@ class Ledger:
                 self._ended[index] = now
         self.remaining = 0
 
-    def report(self, step: CompiledStep, outcome: StepOutcome, origin: float) -> StepReport:
+    def report(self, step: CompiledStep, origin: float) -> StepReport:
         """What came of a step that has an outcome; times count from `origin`."""
         index = step.index
+        outcome = self.outcomes[index]
+        assert outcome is not None  # the caller has looked
         served, started = self.served.get(index), self.started[index]
         succeeded = outcome is StepOutcome.SUCCEEDED
         value = self.values[index] if succeeded else None

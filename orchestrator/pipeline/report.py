@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import to_jsonable_python
-
 from ...catalog import ErrorInfo
+from ..runtime.shaping import shown_as_json
 from .drawing import mermaid
 from .outcomes import FallbackPolicy, StepOutcome
 
@@ -29,7 +28,7 @@ class Attempt:
         level: name of what was tried.
         started: seconds after the run's start.
         elapsed: seconds it took.
-        error: what went wrong; None: it served.
+        error: what went wrong; None: it served, or it was cancelled (then the step's outcome says so).
     """
 
     level: str
@@ -84,9 +83,10 @@ class StepReport:
         """JSON-ready; empty fields are left out."""
         shown: dict[str, Any] = {"outcome": str(self.outcome)}
         if self.outcome is StepOutcome.SUCCEEDED:
-            shown |= {"value": _json_ready(self.value)} if self.kept else {"value_dropped": True}
+            shown |= {"value": shown_as_json(self.value)} if self.kept else {"value_dropped": True}
         if self.error is not None:
-            shown["error"] = {key: value for key, value in self.error.model_dump(mode="json").items() if value != ""}
+            told = shown_as_json(self.error.model_dump()).items()
+            shown["error"] = {key: value for key, value in told if value not in ("", None, [], {})}
         if self.attempts:
             shown |= {
                 "attempts": self.attempts,
@@ -113,6 +113,41 @@ class StepReport:
                 for attempt in self.history
             ]
         return shown
+
+
+class StepReports(Mapping[str, StepReport]):
+    """Step reports by name, in order. Each is made when it is first asked for: of a large run, few ever are.
+
+    Args:
+        steps: step name to what `make` makes its report of.
+        make: makes a report; must give the same one at any time.
+    """
+
+    def __init__(self, steps: Mapping[str, Any], make: Callable[[Any], StepReport]) -> None:
+        self._steps = steps
+        self._make = make
+        self._made: dict[str, StepReport] = {}
+
+    def __getitem__(self, name: str) -> StepReport:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = self._make(self._steps[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._steps)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._steps
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[type[dict[str, StepReport]], tuple[dict[str, StepReport]]]:
+        return dict, (dict(self),)  # copies and pickles need not carry the run along
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +220,23 @@ class RunReport:
         return report.value
 
     def raise_for_failure(self) -> None:
-        """Raises the first failed step's own exception, with a note that names the step; else does nothing."""
+        """Raises what kept the run from succeeding; does nothing when all is well.
+
+        Raises:
+            Exception: the first failed step's own exception, with a note that names the step.
+            TimeoutError: no step failed, but the run reached its time limit.
+            RuntimeError: no step failed, but the run was cancelled.
+        """
         for step in self.steps.values():
             if step.exception is not None:
-                step.exception.add_note(f"raised by step {step.name!r} of run {self.run_id}")
+                note = f"raised by step {step.name!r} of run {self.run_id}"
+                if note not in getattr(step.exception, "__notes__", ()):
+                    step.exception.add_note(note)
                 raise step.exception
+        if self.outcome is StepOutcome.TIMED_OUT:
+            raise TimeoutError(self.reason)
+        if not self.ok:
+            raise RuntimeError(self.reason)
 
     @property
     def critical_path(self) -> tuple[str, ...]:
@@ -200,12 +247,17 @@ class RunReport:
         waits_for: dict[str, list[str]] = {}
         for dep, step in self.edges:
             waits_for.setdefault(step, []).append(dep)
-        name: str | None = max(ran, key=lambda step: _finished(ran[step]))
+        position = {step: number for number, step in enumerate(ran)}
+
+        def latest(step: str) -> tuple[float, int]:  # of steps that ended together, the one further down the pipeline
+            return (ran[step].started or 0.0) + ran[step].elapsed, position[step]
+
+        name: str | None = max(ran, key=latest)
         path: list[str] = []
         while name is not None:
             path.append(name)
             before = [dep for dep in waits_for.get(name, ()) if dep in ran]
-            name = max(before, key=lambda step: _finished(ran[step]), default=None)
+            name = max(before, key=latest, default=None)
         return tuple(reversed(path))
 
     def to_dict(self) -> dict[str, Any]:
@@ -234,15 +286,19 @@ class RunReport:
             counts[step.outcome] = counts.get(step.outcome, 0) + 1
         tally = ", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or "no steps"
         lines = [
-            f"{self.pipeline}: {self.outcome}{' (partial)' if self.partial else ''} "
-            f"in {self.elapsed:.2f} s: {tally}" + (f"; {self.reason}" if self.reason else "")
+            f"{_one_line(self.pipeline)}: {self.outcome}{' (partial)' if self.partial else ''} "
+            f"in {self.elapsed:.2f} s: {tally}" + (f"; {_one_line(self.reason)}" if self.reason else "")
         ]
-        width = max((len(name) for name in self.steps), default=0)
-        lines += [f"  {_MARKS[step.outcome]} {step.name:<{width}}  {_line(step)}" for step in self.steps.values()]
-        if len(self.critical_path) > 1:
-            lines.append("  critical path: " + " -> ".join(self.critical_path))
+        names = {name: _one_line(name) for name in self.steps}
+        width = max(map(len, names.values()), default=0)
+        lines += [
+            f"  {_MARKS[step.outcome]} {names[step.name]:<{width}}  {_line(step)}".rstrip()
+            for step in self.steps.values()
+        ]
+        if len(path := self.critical_path) > 1:
+            lines.append("  critical path: " + " -> ".join(names[name] for name in path))
         if self.unused_inputs:
-            lines.append("  inputs that no step takes: " + ", ".join(self.unused_inputs))
+            lines.append("  inputs that no step takes: " + ", ".join(map(_one_line, self.unused_inputs)))
         return "\n".join(lines)
 
 
@@ -260,20 +316,12 @@ def _line(step: StepReport) -> str:
         parts.append(f"{step.error.error_type}: {step.error.message}")
     if step.reason:
         parts.append(step.reason)
-    return "; ".join(parts)
+    return _one_line("; ".join(parts))
 
 
-def _finished(step: StepReport) -> float:
-    return (step.started or 0.0) + step.elapsed
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _seconds(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
-
-
-def _json_ready(value: Any) -> Any:
-    """`value` as JSON data; what has no JSON form is shown as its repr, so that a report can always be written."""
-    try:
-        return to_jsonable_python(value, fallback=repr, inf_nan_mode="strings", serialize_unknown=True)
-    except (ValueError, RecursionError) as error:
-        return f"<{type(value).__name__}: {error}>"

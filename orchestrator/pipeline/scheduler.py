@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +22,7 @@ from ..runtime import Runtime
 from .attempts import Served, Surroundings, arguments_for, perform
 from .ledger import Keep, Ledger
 from .outcomes import Effect, FallbackPolicy, StepOutcome, combine
-from .report import RunReport
+from .report import RunReport, StepReports
 from .steps import CompiledStep
 
 MAX_PARKED = 64
@@ -129,16 +130,15 @@ class Run:
         While it is under way, steps without an outcome yet are left out, and `outcome` speaks of the others only.
         """
         ledger = self._ledger
-        steps = {
-            step.name: ledger.report(step, outcome, self._origin)
-            for step in self._steps
-            if (outcome := ledger.outcomes[step.index]) is not None
-        }
         over = self._elapsed is not None
+        ended = {step.name: step for step in self._steps if ledger.outcomes[step.index] is not None}
+        make = functools.partial(ledger.report, origin=self._origin)
+        steps = StepReports(ended, make) if over else {name: make(step) for name, step in ended.items()}
+        outcomes = {outcome for outcome in ledger.outcomes if outcome is not None}
         return RunReport(
             run_id=self.run_id,
             pipeline=self.name,
-            outcome=combine(step.outcome for step in steps.values()) if self._stopped is None else self._stopped[0],
+            outcome=combine(outcomes) if self._stopped is None else self._stopped[0],
             steps=steps,
             edges=self._edges if over else tuple(edge for edge in self._edges if steps.keys() >= {*edge}),
             elapsed=self._now() if self._elapsed is None else self._elapsed,

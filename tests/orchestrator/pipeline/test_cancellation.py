@@ -10,10 +10,10 @@ from typing import Any
 
 import anyio
 import pytest
+from toolpath.orchestrator import PipelineBuilder, RunInterrupted
 
 from tests.orchestrator.building import CANCELLED, SKIPPED, SUCCEEDED, graph, outcomes, raising, returning, single
 from tests.support.virtual_time import Gate, run_virtually
-from toolpath.orchestrator import PipelineBuilder, RunInterrupted
 
 pytestmark = pytest.mark.anyio
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from toolpath.catalog import ToolError
+from toolpath.orchestrator import Degraded, Fallback, Level, PipelineBuilder, Retry, constant, ref
 
 from tests.orchestrator.building import (
     FAILED,
@@ -17,8 +19,6 @@ from tests.orchestrator.building import (
     returning,
     single,
 )
-from toolpath.catalog import ToolError
-from toolpath.orchestrator import Degraded, Fallback, Level, PipelineBuilder, Retry, constant, ref
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,6 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.orchestrator.building import CANCELLED, FAIL_FAST, FAILED, PARTIAL, SKIP, SKIPPED, SUCCEEDED, TIMED_OUT
 from toolpath.orchestrator import FallbackPolicy, Missing, StepOutcome
 from toolpath.orchestrator.pipeline.outcomes import (
     Effect,
@@ -18,6 +16,8 @@ from toolpath.orchestrator.pipeline.outcomes import (
     strongest,
     worse,
 )
+
+from tests.orchestrator.building import CANCELLED, FAIL_FAST, FAILED, PARTIAL, SKIP, SKIPPED, SUCCEEDED, TIMED_OUT
 
 VALUE, MISSING, DROP, STOP = Effect.VALUE, Effect.MISSING, Effect.SKIP, Effect.STOP
 

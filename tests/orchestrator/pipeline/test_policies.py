@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from toolpath.orchestrator import FallbackPolicy, Missing, PipelineBuilder, RunReport, ref
 
 from tests.orchestrator.building import (
     CANCELLED,
@@ -21,7 +22,6 @@ from tests.orchestrator.building import (
     raising,
     returning,
 )
-from toolpath.orchestrator import FallbackPolicy, Missing, PipelineBuilder, RunReport, ref
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("limit", [1, 2, None])]
 

@@ -11,6 +11,9 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toolpath.catalog import Permission, SideEffect, ToolError
+from toolpath.orchestrator import PipelineBuilder, Retry, Runtime
+from toolpath.orchestrator.pipeline.policies import DEFAULT_RETRY
 
 from tests.orchestrator.building import (
     CANCELLED,
@@ -25,9 +28,6 @@ from tests.orchestrator.building import (
     single,
 )
 from tests.support.virtual_time import run_virtually
-from toolpath.catalog import Permission, SideEffect, ToolError
-from toolpath.orchestrator import PipelineBuilder, Retry, Runtime
-from toolpath.orchestrator.pipeline.policies import DEFAULT_RETRY
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import anyio
 import pytest
+from toolpath.orchestrator import PipelineBuilder, RunReport
 
 from tests.orchestrator.building import CANCELLED, SUCCEEDED, graph, outcomes, returning, single
 from tests.support.virtual_time import run_virtually
-from toolpath.orchestrator import PipelineBuilder, RunReport
 
 pytestmark = pytest.mark.anyio
 

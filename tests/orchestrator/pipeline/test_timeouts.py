@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from toolpath.orchestrator import PipelineBuilder, Retry
 
 from tests.orchestrator.building import (
     PARTIAL,
@@ -17,7 +18,6 @@ from tests.orchestrator.building import (
     single,
 )
 from tests.support.virtual_time import Gate
-from toolpath.orchestrator import PipelineBuilder, Retry
 
 pytestmark = pytest.mark.anyio
 
