@@ -7,11 +7,14 @@ shows here, and nothing is ever dropped.
 
 from __future__ import annotations
 
+import math
 import random
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...catalog import Tool
+from ..retrieval.language import detect_language
 from .lexicon import CategoryLexicon, content_terms
 
 KEPT = 3
@@ -28,6 +31,8 @@ MAX_DROPPED = 0.01
 """Share of the narrowed trial requests that may lose their category."""
 MIN_NARROWED = 0.05
 """Share of the trial requests that must be narrowed for the trial to mean anything (20 of 400)."""
+MIN_TRIALS = 30
+"""Fewer descriptions in a language say nothing about requests in that language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,12 @@ class Caution:
     dropped: float = 0.0
 
 
-def fit_caution(lexicon: CategoryLexicon, tools: Iterable[Tool]) -> Caution:
-    """The most daring caution that loses at most 1% of the narrowed trial requests.
+UNTRIED = Caution(None)
+"""For languages in which the catalog has no descriptions to try."""
+
+
+def fit_caution(lexicon: CategoryLexicon, tools: Iterable[Tool]) -> dict[str, Caution]:
+    """For each language of the descriptions the most daring caution that loses at most 1% of the narrowed trials.
 
     Args:
         lexicon: counts over `tools`.
@@ -58,17 +67,24 @@ def fit_caution(lexicon: CategoryLexicon, tools: Iterable[Tool]) -> Caution:
         (tool for tool in tools if tool.category is not None and tool.description), key=lambda tool: tool.name
     )
     tried = random.Random(len(able)).sample(able, SAMPLE) if len(able) > SAMPLE else able
-    outcomes: list[tuple[float, bool]] = []
+    outcomes: defaultdict[str, list[tuple[float, bool]]] = defaultdict(list)
     for tool in tried:
         ranking = lexicon.rank(content_terms(tool.description), without=tool)
         kept = ranking.categories[:KEPT]
-        if ranking.lead(KEPT) >= MIN_LEAD:
-            outcomes.append((ranking.rivalry(kept), tool.category in kept))
+        sure = ranking.lead(KEPT) >= MIN_LEAD
+        outcomes[detect_language(tool.description)].append(
+            (ranking.rivalry(kept) if sure else math.inf, tool.category in kept)
+        )
+    return {language: _fit(trials) for language, trials in outcomes.items() if len(trials) >= MIN_TRIALS}
+
+
+def _fit(trials: list[tuple[float, bool]]) -> Caution:
+    """The caution for trials given as rivalry and whether the right category was kept."""
     for limit in RIVALRY_STEPS:
-        right = [correct for rivalry, correct in outcomes if rivalry <= limit]
-        if len(right) < MIN_NARROWED * len(tried):
+        right = [correct for rivalry, correct in trials if rivalry <= limit]
+        if len(right) < MIN_NARROWED * len(trials):
             break
         dropped = 1 - sum(right) / len(right)
         if dropped <= MAX_DROPPED:
-            return Caution(limit, len(tried), len(right) / len(tried), dropped)
-    return Caution(None, len(tried))
+            return Caution(limit, len(trials), len(right) / len(trials), dropped)
+    return Caution(None, len(trials))

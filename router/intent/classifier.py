@@ -10,7 +10,7 @@ from pathlib import Path
 from ...catalog import Catalog, CatalogChange, Tool
 from ..records import Intent
 from ..retrieval.language import detect_language
-from .caution import KEPT, MIN_LEAD, Caution, fit_caution
+from .caution import KEPT, MIN_LEAD, UNTRIED, Caution, fit_caution
 from .lexicon import CategoryLexicon, Ranking, content_terms
 from .names import NamedTool, NameIndex
 from .parts import split_parts
@@ -48,7 +48,7 @@ class RuleIntentClassifier:
         self._lock = threading.RLock()
         self._names = NameIndex()
         self._lexicon = CategoryLexicon()
-        self._caution: Caution | None = None
+        self._cautions: dict[str, Caution] | None = None
         self._changes = 0
         self._entered: dict[str, Tool] = {}
         with self._lock:
@@ -61,13 +61,12 @@ class RuleIntentClassifier:
         """The user's rules."""
         return self._rules
 
-    @property
-    def caution(self) -> Caution:
-        """How careful the rules are with this catalog; fitted when first asked for."""
+    def caution(self, language: str) -> Caution:
+        """How careful the rules are with requests in a language; fitted on the catalog when first asked for."""
         with self._lock:
-            if self._caution is None or self._changes > REFIT_AFTER * len(self._catalog):
-                self._caution, self._changes = fit_caution(self._lexicon, self._catalog), 0
-            return self._caution
+            if self._cautions is None or self._changes > REFIT_AFTER * len(self._catalog):
+                self._cautions, self._changes = fit_caution(self._lexicon, self._catalog), 0
+            return self._cautions.get(language, UNTRIED)
 
     def classify(self, request: str) -> Intent:
         """What the request is about, and why; `Intent.categories` is empty when the rules are not sure."""
@@ -79,7 +78,8 @@ class RuleIntentClassifier:
             pointed = [(rule, why) for rule in self._rules if (why := rule.fires(text, language)) is not None]
             categories, reasons = self._narrow(text, parts, language, pointed)
             exact = self._survivors(named, pointed)
-        reasons = [*(f"named: {hit.tool} ({hit.written!r})" for hit in named), *reasons]
+            categories = self._with_perhaps_named(categories, named)
+        reasons = [*(_naming_reason(hit) for hit in named), *reasons]
         return Intent(tuple(categories), tuple(reasons), exact, parts, language)
 
     def _narrow(
@@ -96,38 +96,31 @@ class RuleIntentClassifier:
             return [], [*reasons, f"{len(present)} categories: nothing to narrow"]
         if len(ruled) > KEPT:
             return [], [*reasons, f"rules point to {len(ruled)} categories: everything is kept"]
+        caution = self.caution(language)
+        if not ruled and caution.max_rivalry is None:
+            return [], [*reasons, f"{_blind(caution, language)}: everything is kept"]
         ranking = self._lexicon.rank(content_terms(text))
-        kept = list(dict.fromkeys([*ruled, *(c for c in ranking.categories if _has_evidence(ranking, c))]))[:KEPT]
+        kept = list(dict.fromkeys([*ruled, *ranking.supported[:KEPT]]))[:KEPT]
         if not ruled:
-            doubt = self._doubt(ranking, kept)
-            if doubt:
+            if doubt := _doubt(ranking, kept, caution):
                 return [], [*reasons, f"{doubt}: everything is kept"]
             reasons.append(_words_reason(ranking))
         for part in parts if len(parts) > 1 else ():
             if any(rule.category in kept and rule.fires(part, language) for rule in self._rules):
                 continue
-            if doubt := self._doubt(self._lexicon.rank(content_terms(part)), kept):
+            if doubt := _doubt(self._lexicon.rank(content_terms(part)), kept, caution):
                 return [], [*reasons, f"part {part[:40]!r}: {doubt}: everything is kept"]
         return kept, reasons
 
-    def _doubt(self, ranking: Ranking, kept: list[str]) -> str:
-        """Why the catalog's words do not allow to drop all but `kept`; "" when they do."""
-        caution = self.caution
-        if caution.max_rivalry is None:
-            return "this catalog's words do not tell its categories apart"
-        rivalry, lead = ranking.rivalry(kept), ranking.lead(KEPT)
-        if not kept or ranking.categories[0] not in kept or rivalry > caution.max_rivalry:
-            rival = next(
-                (c for c in ranking.categories if c not in kept and _has_evidence(ranking, c)), "nothing known"
-            )
-            return f"the words speak for {rival} too" if rival != "nothing known" else "no word tells the category"
-        if lead < MIN_LEAD:
-            return f"the words for {kept[0]} are too few (lead {lead:.1f} of {MIN_LEAD:.0f})"
-        return ""
-
     def _survivors(self, named: list[NamedTool], pointed: list[tuple[IntentRule, str]]) -> tuple[str, ...]:
         by_rule = (self._catalog.find(name) for rule, _ in pointed for name in rule.tools)
-        return tuple(dict.fromkeys([*(hit.tool for hit in named), *(tool.name for tool in by_rule if tool)]))
+        certain = (hit.tool for hit in named if hit.certain)
+        return tuple(dict.fromkeys([*certain, *(tool.name for tool in by_rule if tool)]))
+
+    def _with_perhaps_named(self, categories: list[str], named: list[NamedTool]) -> list[str]:
+        """The kept categories and those of tools that the request perhaps names: they survive but do not come first."""
+        homes = (self._entered[hit.tool].category for hit in named if not hit.certain)
+        return list(dict.fromkeys([*categories, *(home for home in homes if home)])) if categories else []
 
     def _enter(self, tool: Tool) -> None:
         self._leave(tool.name)
@@ -162,8 +155,25 @@ def _follow(catalog: Catalog, classifier: RuleIntentClassifier) -> None:
     weakref.finalize(classifier, catalog.subscribe(on_change))
 
 
-def _has_evidence(ranking: Ranking, category: str) -> bool:
-    return bool(ranking.evidence[ranking.categories.index(category)] > 0)
+def _doubt(ranking: Ranking, kept: list[str], caution: Caution) -> str:
+    """Why the catalog's words do not allow to drop all but `kept`; "" when they do."""
+    if caution.max_rivalry is None:
+        return "words alone do not tell the categories apart"
+    if not kept or ranking.categories[0] not in kept or ranking.rivalry(kept) > caution.max_rivalry:
+        rival = next((category for category in ranking.supported if category not in kept), None)
+        return "no word tells the category" if rival is None else f"the words speak for {rival} too"
+    lead = ranking.lead(KEPT)
+    return "" if lead >= MIN_LEAD else f"the words for {kept[0]} are too few (lead {lead:.1f} of {MIN_LEAD:.0f})"
+
+
+def _blind(caution: Caution, language: str) -> str:
+    if caution.trials:
+        return "this catalog's words do not tell its categories apart"
+    return f"too few descriptions in {language!r} to judge by words"
+
+
+def _naming_reason(hit: NamedTool) -> str:
+    return f"{'named' if hit.certain else 'perhaps named'}: {hit.tool} ({hit.written!r})"
 
 
 def _words_reason(ranking: Ranking) -> str:

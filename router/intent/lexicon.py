@@ -47,6 +47,11 @@ class Ranking:
         """By how much the best category is ahead of the best one that is dropped when `kept` stay; 0 when none is."""
         return float(self.scores[0] - self.scores[kept]) if kept < len(self.scores) else 0.0
 
+    @property
+    def supported(self) -> list[str]:
+        """The categories that any term speaks for, best first."""
+        return [category for category, e in zip(self.categories, self.evidence, strict=True) if e > 0]
+
     def rivalry(self, kept: Container[str]) -> float:
         """The strongest evidence for a dropped category as a share of the strongest for a kept one.
 

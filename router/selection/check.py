@@ -12,6 +12,9 @@ from ...catalog.errors import did_you_mean
 from .answer import Answer, AnsweredCall
 from .references import Reference, covers, find_references, path_problem, renamed
 
+TAKE_IT_FROM = 'a value from an earlier call\'s result is written {"$from": "<id>", "path": "<where>"}'
+"""Small models name the call that they depend on and then write a made-up value; this puts them right."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -90,6 +93,10 @@ def _check_call(
     for other in call.depends_on:
         if other not in after:
             faults["depends_on"] = f"{other!r} is no other call of this answer"
+    if after:
+        faults = {
+            place: f"{fault}; {TAKE_IT_FROM}" if place != "depends_on" else fault for place, fault in faults.items()
+        }
     problems.update({f"{call_id}.{place}": fault for place, fault in faults.items()})
     broken = {_top(place) for place in faults}
     arguments = {name: value for name, value in call.arguments.items() if name not in broken and "$" not in broken}

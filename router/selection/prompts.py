@@ -37,8 +37,8 @@ Answer with one JSON object and nothing else:
 {"reason": "<one short sentence>", "none_fits": false, "calls": [{"id": "c1", "tool": "<name>", "arguments": {}, \
 "depends_on": []}]}
 - "calls" is empty when "none_fits" is true.
-- When a call needs the result of another, give the other's id in "depends_on". An argument may be taken from the \
-result of an earlier call: {"$from": "c1", "path": "items[0].id"}.
+- When a call needs the result of another, give the other's id in "depends_on", and instead of a value that you cannot \
+know yet write where it comes from: {"$from": "c1", "path": "items[0].id"}.
 """
 
 NATIVE_INSTRUCTIONS = """\
@@ -79,8 +79,11 @@ def repair_prompt(problems: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def shown_tool(tool: Tool) -> dict[str, Any]:
-    """The tool as the model sees it: name, description, parameters."""
-    return {"name": tool.name, "description": shown_description(tool), "parameters": shown_parameters(tool)}
+    """The tool as the model sees it: name, description, parameters, and the result's schema where it is known."""
+    shown = {"name": tool.name, "description": shown_description(tool), "parameters": shown_parameters(tool)}
+    if tool.returns and len(json.dumps(tool.returns)) <= MAX_DESCRIPTION:
+        shown["returns"] = tool.returns
+    return shown
 
 
 def shown_description(tool: Tool) -> str:

@@ -21,7 +21,7 @@ from toolpath.router import LLMSelector, Router
 from tests.support.scripted_model import Reply, ScriptedModel
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-K = 4
+K = 3
 REQUESTS = (
     "What will the weather be like in Oslo over the next 3 days?",
     "How much is 250 US dollars in Japanese yen?",

@@ -75,6 +75,15 @@ def test_a_named_tool_survives_another_category(classifier: RuleIntentClassifier
     assert intent.keeps(classifier._catalog.get("music.do_music_3"))
 
 
+def test_a_tool_that_is_perhaps_named_keeps_its_category() -> None:
+    tools = [*topic_tools(), Tool(name="open_gate", description="Opens the gate.", category="security")]
+    intent = RuleIntentClassifier(Catalog(tools)).classify(
+        "open gate: rain wind temperature humidity storm sunshine forecast climate"
+    )
+    assert intent.exact == () and intent.categories[0] == "weather" and "security" in intent.categories
+    assert intent.reasons[0] == "perhaps named: open_gate ('open gate')"
+
+
 def test_a_users_rule_decides() -> None:
     rule = IntentRule(category="billing", keywords=("money back",), tools=("garden.do_garden_1", "no_such_tool"))
     classifier = RuleIntentClassifier(Catalog(topic_tools()), [rule])
@@ -130,8 +139,17 @@ def test_categories_that_words_do_not_tell_are_never_narrowed() -> None:
     chance = random.Random(3)
     mixed = [tool.model_copy(update={"category": f"group {chance.randrange(6)}"}) for tool in topic_tools()]
     classifier = RuleIntentClassifier(Catalog(mixed))
-    assert classifier.caution.max_rivalry is None
+    assert classifier.caution("en").max_rivalry is None and classifier.caution("en").trials == 72
     assert not classifier.classify("rain wind temperature humidity storm").narrowed
+
+
+def test_a_language_without_descriptions_is_not_judged_by_words() -> None:
+    tools = topic_tools()
+    tools[0] = tools[0].model_copy(update={"description": "天气预报，查询降雨、风力、温度、湿度。"})
+    intent = RuleIntentClassifier(Catalog(tools)).classify("查询天气预报，降雨、风力、温度和湿度")
+    assert (
+        not intent.narrowed and "too few descriptions in 'zh' to judge by words: everything is kept" in intent.reasons
+    )
 
 
 def test_few_or_no_categories_leave_nothing_to_narrow() -> None:

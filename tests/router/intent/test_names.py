@@ -33,6 +33,28 @@ def test_a_name_is_found_however_it_is_written(request_text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("request_text", "certain"),
+    [
+        ("run search_text now", True),
+        ("run searchText now", True),
+        ("search text in my files", False),
+        ("the 'search text' thing", True),
+        ("use the search text tool", True),
+        ("search text; later search_text", True),
+        ("convert text to speech please", True),
+    ],
+)
+def test_two_spoken_words_are_a_perhaps(request_text: str, certain: bool) -> None:
+    index = index_of(Tool(name="search_text"), Tool(name="text_to_speech"))
+    assert [hit.certain for hit in index.find(request_text)] == [certain]
+
+
+def test_a_quoted_value_is_not_the_bare_name_of_a_tool() -> None:
+    assert named("the field 'query' is empty", "database.query") == []
+    assert named("the field `query` is empty", "database.query") == ["database.query"]
+
+
+@pytest.mark.parametrize(
     "request_text",
     ["research_text", "search_texts", "search_text_now", "searching text", "pre-search_text", "other.search_text"],
 )

@@ -61,6 +61,22 @@ class TestJsonMode:
         assert mail.depends_on == (find.call_id,)
         assert mail.arguments["to"] == {"$from": find.call_id, "path": "email"} and mail.missing == ()
 
+    async def test_a_made_up_value_in_a_dependent_call_is_sent_back_with_the_way_to_refer(self) -> None:
+        made_up = completion(
+            '{"calls": [{"id": "c1", "tool": "contacts.find_person", "arguments": {"name": "Ann"}},'
+            '{"id": "c2", "tool": "mail.send", "arguments": {"to": "Ann"}, "depends_on": ["c1"]}]}'
+        )
+        refers = json_answer(ANN, ("mail.send", {"to": {"$from": "c1", "path": "email"}}))
+        with ScriptedModel([made_up, refers]) as model:
+            selection = await select(model)
+        assert '"$from"' in model.requests[1]["messages"][-1]["content"]
+        assert selection.calls[1].arguments["to"]["path"] == "email"
+
+    async def test_results_that_are_known_are_shown(self) -> None:
+        with ScriptedModel([json_answer(OSLO)]) as model:
+            await select(model)
+        assert '"returns":{"type":"object","properties":{"email"' in model.prompt()
+
     async def test_none_fits(self) -> None:
         with ScriptedModel([json_answer(none_fits=True, reason="no tool waters plants")]) as model:
             selection = await select(model)
