@@ -8,248 +8,17 @@ takes time proportional to the text. The price: no back-references and no look-a
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-MAX_PATTERN_LENGTH = 1_000
+from .pattern_syntax import Assertion, Chars, Choice, Node, PatternError, Repeat, Sequence, Test, is_word, parse
+
+__all__ = ["PatternError", "SafePattern"]
+
 MAX_STATES = 1_000
 """Counted repetitions are written out, so ``(a{100}){100}`` would grow without this limit."""
-MAX_REPEAT = 1_000
 MAX_REMEMBERED = 4_000
 """Steps kept in the memory of one pattern before it starts afresh."""
-
-Test = Callable[[str], bool]
-
-
-class PatternError(ValueError):
-    """The pattern is malformed, too large, or uses something this engine has not got."""
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def _is_digit(char: str) -> bool:
-    return unicodedata.category(char) == "Nd"
-
-
-_CLASSES: dict[str, Test] = {
-    "d": _is_digit,
-    "D": lambda char: not _is_digit(char),
-    "w": _is_word,
-    "W": lambda char: not _is_word(char),
-    "s": str.isspace,
-    "S": lambda char: not char.isspace(),
-}
-_ESCAPED_CHARS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Chars:
-    """One character that passes the test."""
-
-    test: Test
-
-
-@dataclass(frozen=True, slots=True)
-class _Assertion:
-    r"""A place rather than a character: ``^``, ``$``, ``\b`` or ``\B``."""
-
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Sequence:
-    nodes: tuple[_Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    nodes: tuple[_Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Repeat:
-    node: _Node
-    least: int
-    most: int | None
-
-
-_Node = _Chars | _Assertion | _Sequence | _Choice | _Repeat
-
-
-class _Parser:
-    """Recursive descent over the pattern: choice > sequence > repeat > atom."""
-
-    def __init__(self, pattern: str, ignore_case: bool) -> None:
-        self.text, self.at, self.depth = pattern, 0, 0
-        self._same = _same_in_any_case if ignore_case else _same
-        self._between = _between_in_any_case if ignore_case else _between
-
-    def parse(self) -> _Node:
-        node = self._choice()
-        if self.at < len(self.text):
-            raise self._error("unmatched ')'")
-        return node
-
-    def _error(self, message: str) -> PatternError:
-        return PatternError(f"{message} (at position {self.at} of {self.text!r})")
-
-    def _peek(self) -> str:
-        return self.text[self.at : self.at + 1]
-
-    def _take(self) -> str:
-        char = self._peek()
-        if not char:
-            raise self._error("the pattern ends too early")
-        self.at += 1
-        return char
-
-    def _choice(self) -> _Node:
-        branches = [self._sequence()]
-        while self._peek() == "|":
-            self.at += 1
-            branches.append(self._sequence())
-        return branches[0] if len(branches) == 1 else _Choice(tuple(branches))
-
-    def _sequence(self) -> _Node:
-        nodes: list[_Node] = []
-        while self._peek() not in ("", "|", ")"):
-            nodes.append(self._repeat())
-        return _Sequence(tuple(nodes))
-
-    def _repeat(self) -> _Node:
-        node = self._atom()
-        counts = self._counts()
-        if counts is None:
-            return node
-        if isinstance(node, _Assertion):
-            raise self._error("nothing to repeat")
-        if self._peek() == "?":  # a lazy repeat matches the same texts
-            self.at += 1
-        if self._peek() in ("*", "+"):
-            raise self._error("multiple repeat")
-        return _Repeat(node, *counts)
-
-    def _counts(self) -> tuple[int, int | None] | None:
-        simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        if (char := self._peek()) in simple and char:
-            self.at += 1
-            return simple[char]
-        if char != "{":
-            return None
-        end = self.text.find("}", self.at)
-        low, comma, high = self.text[self.at + 1 : end].partition(",") if end > 0 else ("", "", "")
-        if not (low + high).isascii() or not (low + high).isdigit():
-            return None  # like Python's re: a brace that is no count is a brace
-        self.at = end + 1
-        least = int(low or 0)
-        most = (int(high) if high else None) if comma else least
-        if most is not None and most < least:
-            raise self._error("the repeat's minimum is above its maximum")
-        if max(least, most or 0) > MAX_REPEAT:
-            raise self._error(f"a repeat counts to {MAX_REPEAT} at most")
-        return least, most
-
-    def _atom(self) -> _Node:
-        char = self._take()
-        match char:
-            case "(":
-                return self._group()
-            case "[":
-                return _Chars(self._set())
-            case ".":
-                return _Chars(lambda other: other != "\n")
-            case "^" | "$":
-                return _Assertion(char)
-            case "*" | "+" | "?":
-                raise self._error("nothing to repeat")
-            case "\\":
-                return self._escape()
-            case _:
-                return _Chars(self._same(char))
-
-    def _group(self) -> _Node:
-        if self._peek() == "?":
-            if not self.text.startswith("?:", self.at):
-                raise self._error("of the groups that begin with '(?' only '(?:' exists here: no look-around, no flags")
-            self.at += 2
-        self.depth += 1
-        if self.depth > 50:
-            raise self._error("groups are nested too deeply")
-        node = self._choice()
-        self.depth -= 1
-        if self._peek() != ")":
-            raise self._error("missing ')'")
-        self.at += 1
-        return node
-
-    def _escape(self) -> _Node:
-        char = self._take()
-        if char in ("b", "B"):
-            return _Assertion(char)
-        if char in _CLASSES:
-            return _Chars(_CLASSES[char])
-        if char.isdigit():
-            raise self._error("back-references do not exist here")
-        return _Chars(self._same(self._escaped_char(char)))
-
-    def _escaped_char(self, char: str) -> str:
-        if char in _ESCAPED_CHARS:
-            return _ESCAPED_CHARS[char]
-        if char.isalnum():
-            raise self._error(f"unknown escape '\\{char}'")
-        return char
-
-    def _set(self) -> Test:
-        negated = self._peek() == "^"
-        self.at += negated
-        tests: list[Test] = []
-        while self._peek() != "]" or not tests:
-            low = self._take()
-            if low == "\\":
-                low = self._take()
-                if low in _CLASSES:
-                    tests.append(_CLASSES[low])
-                    continue
-                low = self._escaped_char(low)
-            if self._peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("]", ""):
-                self.at += 1
-                high = self._take()
-                high = self._escaped_char(self._take()) if high == "\\" else high
-                if high < low:
-                    raise self._error(f"bad range {low}-{high}")
-                tests.append(self._between(low, high))
-            else:
-                tests.append(self._same(low))
-        self.at += 1
-        return _none_of(tests) if negated else _any_of(tests)
-
-
-def _same(char: str) -> Test:
-    return lambda other: other == char
-
-
-def _same_in_any_case(char: str) -> Test:
-    folded = char.casefold()
-    return lambda other: other == char or other.casefold() == folded
-
-
-def _between(low: str, high: str) -> Test:
-    return lambda char: low <= char <= high
-
-
-def _between_in_any_case(low: str, high: str) -> Test:
-    return lambda char: low <= char <= high or low <= char.lower() <= high or low <= char.upper() <= high
-
-
-def _any_of(tests: list[Test]) -> Test:
-    return lambda char: any(test(char) for test in tests)
-
-
-def _none_of(tests: list[Test]) -> Test:
-    return lambda char: not any(test(char) for test in tests)
 
 
 @dataclass(slots=True)
@@ -277,12 +46,10 @@ class SafePattern:
     """
 
     def __init__(self, pattern: str, *, ignore_case: bool = True) -> None:
-        if len(pattern) > MAX_PATTERN_LENGTH:
-            raise PatternError(f"the pattern has {len(pattern)} characters; at most {MAX_PATTERN_LENGTH} are allowed")
         self.pattern, self.ignore_case = pattern, ignore_case
         self._states: list[_State] = []
         self._end = self._new_state()
-        self._start = self._build(_Parser(pattern, ignore_case).parse(), self._end)
+        self._start = self._build(parse(pattern, ignore_case=ignore_case), self._end)
         self._memory: dict[tuple[frozenset[int], bool, str, str], frozenset[int] | None] = {}
 
     def __eq__(self, other: object) -> bool:
@@ -298,7 +65,7 @@ class SafePattern:
         memory, start, waiting = self._memory, self._start, frozenset({self._start})
         for position in range(len(text) + 1):
             char = text[position : position + 1]
-            key = (waiting, position > 0 and _is_word(text[position - 1]), _edge(text, position), char)
+            key = (waiting, position > 0 and is_word(text[position - 1]), _edge(text, position), char)
             if key in memory:
                 reached = memory[key]
             else:
@@ -337,20 +104,20 @@ class SafePattern:
         self._states.append(_State(test, assertion, list(then)))
         return len(self._states) - 1
 
-    def _build(self, node: _Node, after: int) -> int:
+    def _build(self, node: Node, after: int) -> int:
         """Adds the states of `node`, which go on to `after`, and returns the first of them."""
         match node:
-            case _Chars(test):
+            case Chars(test):
                 return self._new_state(test=test, then=[after])
-            case _Assertion(kind):
+            case Assertion(kind):
                 return self._new_state(assertion=kind, then=[after])
-            case _Sequence(nodes):
+            case Sequence(nodes):
                 for part in reversed(nodes):
                     after = self._build(part, after)
                 return after
-            case _Choice(nodes):
+            case Choice(nodes):
                 return self._new_state(then=[self._build(branch, after) for branch in nodes])
-            case _Repeat(inner, least, most):
+            case Repeat(inner, least, most):
                 if most is None:
                     loop = self._new_state(then=[after])
                     self._states[loop].then.append(self._build(inner, loop))
@@ -374,6 +141,6 @@ def _holds(assertion: str, text: str, position: int) -> bool:
         case "^" | "$":
             return assertion in _edge(text, position)
         case _:
-            before = position > 0 and _is_word(text[position - 1])
-            behind = position < len(text) and _is_word(text[position])
+            before = position > 0 and is_word(text[position - 1])
+            behind = position < len(text) and is_word(text[position])
             return (before != behind) == (assertion == "b")

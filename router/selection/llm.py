@@ -127,18 +127,13 @@ class LLMSelector:
     async def _ask(self, talk: _Talk) -> Selection:
         """Goes through the modes until the server honours one."""
         async with self._source.open() as model:
-            modes = self._modes(model)
-            for mode, last in zip(modes, [False] * (len(modes) - 1) + [True], strict=True):
+            *others, last = self._modes(model)
+            for mode in others:
                 try:
-                    selection = await self._converse(model, mode, talk)
+                    return await self._converse(model, mode, talk)
                 except _NotHonouredError as error:
-                    if last:
-                        raise ModelError(str(error)) from error
-                    talk.notes.append(f"mode {mode}: {error}; asked again in mode {modes[-1]}")
-                else:
-                    self._honoured = mode
-                    return selection
-        raise AssertionError("there is always a last mode")
+                    talk.notes.append(f"mode {mode}: {error}; asked again in mode {last}")
+            return await self._converse(model, last, talk)
 
     def _modes(self, model: Model) -> list[Mode]:
         if self._mode is not Mode.AUTO:
@@ -166,6 +161,7 @@ class LLMSelector:
             talk.notes.append("left out: " + "; ".join(f"{place}: {what}" for place, what in problems.items()))
             if not checked.calls:
                 raise ModelError("the model's calls cannot be used: " + "; ".join(problems.values()))
+        self._honoured = mode
         return Selection(
             calls=checked.calls,
             abstained=answer.none_fits,
