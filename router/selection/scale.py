@@ -1,7 +1,8 @@
-"""What a score is worth in this catalog with this embedder: fitted by searching for tools with their own words.
+"""What a cosine is worth in this catalog with this embedder: fitted by searching for tools with their own words.
 
-A fused score of 6 is a lot in one catalog and nothing in another. The tools' own descriptions (or examples of requests)
-are answerable requests that need no labels: the scores at which they find their tools are the catalog's yardstick.
+A cosine of 0.3 is a lot for one embedder and nothing for another. The tools' own descriptions (or examples of requests)
+are answerable requests that need no labels: the cosines at which they find tools are the catalog's yardstick. Cosines
+serve better than fused scores here: a short request that no tool serves still shares rare words with some tool.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ..searching import SearchesTools
 
 SAMPLE = 128
 """Tools whose own words are searched for: about a second with the default embedder."""
+WIDTH = 5
+"""Candidates of each search: the nearest tool in meaning need not rank first."""
 MIN_SAMPLE = 8
 """Fewer own requests in a language say nothing about requests in that language."""
 REFIT_AFTER = 0.1
@@ -29,10 +32,15 @@ REFIT_AFTER = 0.1
 MAX_OWN_WORDS = 300
 """Characters of a description that stand for a request."""
 
-INTERCEPT, HEIGHT, MARGIN = -4.1, 4.1, 3.6
-"""Logistic regression of "the first tool is right" on height and margin (see `Scale.confidence`)."""
-USUAL_MARGIN = 0.12
-"""Mean margin of the same data, where there is no second candidate to compare with."""
+INTERCEPT, SLOPE = -1.72, 3.49
+"""Logistic regression of "some tool fits" on `reach` over the typical reach. Fitted on requests of toolalpaca,
+bfcl_multiple and acebench_en (with their own tool; and, as requests that no tool serves, the same ones without it) and
+on the development part of the on-call requests, with MiniLM."""
+
+
+def reach(candidates: Sequence[Candidate]) -> float | None:
+    """How near any candidate comes to the request in meaning: the best cosine, None when none was computed."""
+    return max((candidate.parts["dense"] for candidate in candidates if "dense" in candidate.parts), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +48,16 @@ class Scale:
     """The yardstick for requests of one language.
 
     Attributes:
-        typical: median of the scores with which a tool is found by its own words.
+        typical: median reach of the tools' own words.
         samples: how many tools were asked.
-        dense: whether the scores had a dense part; scores without one are on another scale.
     """
 
     typical: float
     samples: int
-    dense: bool
 
-    def fits(self, candidate: Candidate) -> bool:
-        """Whether the candidate's score was made like those that the scale was fitted on."""
-        return ("dense" in candidate.parts) == self.dense
-
-    def confidence(self, scores: Sequence[float]) -> float:
-        """How likely the first candidate is the right tool, 0 to 1.
-
-        ``logistic(INTERCEPT + HEIGHT * first / typical + MARGIN * (first - second) / typical)``
-
-        Args:
-            scores: of the candidates, best first; at least one.
-        """
-        height = scores[0] / self.typical
-        margin = (scores[0] - scores[1]) / self.typical if len(scores) > 1 else USUAL_MARGIN
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, INTERCEPT + HEIGHT * height + MARGIN * margin))))
+    def confidence(self, reached: float) -> float:
+        """How likely it is that some tool fits, 0 to 1: ``logistic(INTERCEPT + SLOPE * reached / typical)``."""
+        return 1 / (1 + math.exp(-(INTERCEPT + SLOPE * max(-2.0, min(2.0, reached / self.typical)))))
 
 
 def fit_scales(retriever: SearchesTools, tools: Sequence[Tool]) -> dict[str, Scale]:
@@ -76,17 +70,16 @@ def fit_scales(retriever: SearchesTools, tools: Sequence[Tool]) -> dict[str, Sca
     able = sorted((tool for tool in tools if own_words(tool)), key=lambda tool: tool.name)
     asked = random.Random(len(able)).sample(able, SAMPLE) if len(able) > SAMPLE else able
     requests = [own_words(tool) for tool in asked]
-    first: defaultdict[str, list[Candidate]] = defaultdict(list)
-    for request, found in zip(requests, retriever.search_many(requests, 1) if requests else (), strict=True):
-        if found:
-            first[detect_language(request)].append(found[0])
-    scales = {}
-    for language, candidates in first.items():
-        typical = statistics.median(candidate.score for candidate in candidates)
-        dense = [("dense" in candidate.parts) for candidate in candidates]
-        if len(candidates) >= MIN_SAMPLE and typical > 0 and len(set(dense)) == 1:
-            scales[language] = Scale(typical, len(candidates), dense[0])
-    return scales
+    reached: defaultdict[str, list[float]] = defaultdict(list)
+    for request, found in zip(requests, retriever.search_many(requests, WIDTH) if requests else (), strict=True):
+        if (best := reach(found)) is not None:
+            reached[detect_language(request)].append(best)
+    medians = {language: (statistics.median(values), len(values)) for language, values in reached.items()}
+    return {
+        language: Scale(typical, samples)
+        for language, (typical, samples) in medians.items()
+        if samples >= MIN_SAMPLE and typical > 0
+    }
 
 
 def own_words(tool: Tool) -> str:
