@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -106,33 +106,32 @@ def find_mentions(request: str, clock: Clock | None = None) -> list[Mention]:
         time, code, number. A quotation that is of such a form as a whole has that kind and is marked as quoted.
     """
     text = request[:MAX_REQUEST]
-    taken: list[Mention] = []
+    taken = bytearray(len(text))
+    mentions: list[Mention] = []
+    for mention in _all_forms(text, clock):
+        if not any(taken[mention.start : mention.end]):
+            taken[mention.start : mention.end] = b"x" * (mention.end - mention.start)
+            mentions.append(mention)
+    return sorted(mentions, key=lambda mention: mention.start)[:MAX_MENTIONS]
+
+
+def _all_forms(text: str, clock: Clock | None) -> Iterator[Mention]:
+    """Everything that has a form, the forms that win first; pieces may overlap."""
     for match in _QUOTED.finditer(text):
-        if match.end() - match.start() >= len(text.strip()):
-            continue  # the whole request stands in quotation marks
-        inside = next(group for group in match.groups() if group is not None)
-        taken.append(_quoted(_without_stop(inside.strip()), match.start(), match.end(), clock))
-    for found in (
-        (_plain(Kind.URL, m.group().rstrip(".,;:!?)"), m.start()) for m in _URL.finditer(text)),
-        (_plain(Kind.EMAIL, m.group(), m.start()) for m in _EMAIL.finditer(text)),
-        (_plain(Kind.PATH, m.group().rstrip("."), m.start()) for m in _PATH.finditer(text)),
-        _dates(text, clock),
-        (_plain(Kind.CODE, m.group(), m.start()) for m in _CODE.finditer(text) if not _QUANTITY.match(m.group())),
-        _numbers(text),
-        (
-            Mention(Kind.NUMBER, m.group(), _NUMBER_WORDS[m.group().lower()], m.start(), m.end())
-            for m in _NUMBER_WORD.finditer(text)
-        ),
-    ):
-        _add_free(taken, found)
-    return sorted(taken, key=lambda mention: mention.start)[:MAX_MENTIONS]
-
-
-def _add_free(taken: list[Mention], found: Iterable[Mention]) -> None:
-    """Adds what does not overlap with what is there already."""
-    for mention in list(found):
-        if all(mention.end <= other.start or other.end <= mention.start for other in taken):
-            taken.append(mention)
+        inside = _without_stop(next(group for group in match.groups() if group is not None).strip())
+        if inside and match.end() - match.start() < len(text.strip()):  # else the whole request stands in quotes
+            yield _quoted(inside, match.start(), match.end(), clock)
+    yield from (_plain(Kind.URL, match.group().rstrip(".,;:!?)"), match.start()) for match in _URL.finditer(text))
+    yield from (_plain(Kind.EMAIL, match.group(), match.start()) for match in _EMAIL.finditer(text))
+    yield from (_plain(Kind.PATH, match.group().rstrip("."), match.start()) for match in _PATH.finditer(text))
+    for found in find_dates(text, clock):
+        yield Mention(Kind(found.kind), text[found.start : found.end], found.iso, found.start, found.end)
+    for match in _CODE.finditer(text):
+        if not _QUANTITY.match(match.group()):
+            yield _plain(Kind.CODE, match.group(), match.start())
+    yield from _numbers(text)
+    for match in _NUMBER_WORD.finditer(text):
+        yield Mention(Kind.NUMBER, match.group(), _NUMBER_WORDS[match.group().lower()], match.start(), match.end())
 
 
 def _plain(kind: Kind, text: str, start: int) -> Mention:
@@ -140,7 +139,7 @@ def _plain(kind: Kind, text: str, start: int) -> Mention:
     return Mention(kind, text, value, start, start + len(text))
 
 
-def _numbers(text: str) -> Iterable[Mention]:
+def _numbers(text: str) -> Iterator[Mention]:
     for match in _NUMBER.finditer(text):
         if _MAGNITUDE.match(text, match.end()):
             continue  # 5K may be thousands, kelvin or a size
@@ -157,11 +156,6 @@ def _value(digits: str, factor: int = 1) -> int | float:
     exact = Decimal(digits.replace(",", "")) * factor
     whole = exact == exact.to_integral_value() and (factor > 1 or re.fullmatch(r"[-+]?[\d,]+", digits) is not None)
     return int(exact) if whole else float(exact)
-
-
-def _dates(text: str, clock: Clock | None) -> Iterable[Mention]:
-    for found in find_dates(text, clock):
-        yield Mention(Kind(found.kind), text[found.start : found.end], found.iso, found.start, found.end)
 
 
 def _without_stop(inside: str) -> str:

@@ -44,7 +44,22 @@ def test_a_piece_is_known_by_its_form(text: str, kind: Kind, value: object) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["hello there", "a six-sided die", "either/or", "5M", "10K", "1.2.3.4", "don't", "and/or", "#", "@home", ""]
+    "text",
+    [
+        "hello there",
+        "a six-sided die",
+        "either/or",
+        "5M",
+        "10K",
+        "1.2.3.4",
+        "don't",
+        "and/or",
+        "#",
+        "@home",
+        "",
+        "' ' and x",
+        'a "" b',
+    ],
 )
 def test_words_and_unclear_pieces_are_no_mentions(text: str) -> None:
     assert read(text) == []
@@ -67,7 +82,9 @@ def test_any_text_gives_ordered_pieces_inside_it(text: str) -> None:
     assert all(left.end <= right.start for left, right in pairwise(mentions))
 
 
-@pytest.mark.parametrize("piece", ["a", "1", "a1-", "/a", "a.b@", "'", "1:", "https://", "a/", "$1,", "“", "a_"])
+@pytest.mark.parametrize(
+    "piece", ["a", "1", "a1-", "/a", "a.b@", "'", "1:", "https://", "a/", "$1,", "“", "a_", "1. ", "'x' "]
+)
 def test_long_hostile_requests_take_no_time(piece: str) -> None:
     started = time.perf_counter()
     assert len(find_mentions(piece * 100_000)) <= MAX_MENTIONS
