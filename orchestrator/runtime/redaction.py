@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 
+_NAMED = r"(?:authorization|api[_-]?key|secret|passwd|password|token|credential)[\w-]{0,20}[\"']?\s{0,3}[:=]\s{0,3}"
 _SECRETS = (
-    re.compile(r"(?i)\b(authorization\s*[:=]\s*)(?:(?:bearer|basic|token)\s+)?[^\s,;\"']+"),
-    re.compile(r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
-    re.compile(
-        r"(?i)((?:api[_-]?key|secret|passwd|password|token|credential)[\w-]{0,20}[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
-        r"[^\s,;&\"']+"
-    ),
-    re.compile(r"(://[^/\s:@]{1,100}:)[^/\s@]+(?=@)"),
-    re.compile(r"()\b(?:sk|pk|ghp|gho|xox[abp]|AKIA)[-_]?[A-Za-z0-9_-]{12,}"),
+    re.compile(rf"(?i)({_NAMED}\")[^\"\n]+"),
+    re.compile(rf"(?i)({_NAMED}')[^'\n]+"),
+    re.compile(rf"(?i)({_NAMED})(?:(?:bearer|basic|token)\s+)?[^\s,;&\"']+"),
+    re.compile(r"(?i)\b((?:bearer|basic)\s{1,3})[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(://[^/\s:@]{0,100}:)[^/\s@]+(?=@)"),
+    re.compile(r"()\b(?:sk|pk|rk|ghp|gho|ghu|ghs|github_pat|xox[abprs])[-_][A-Za-z0-9_-]{12,}"),
+    re.compile(r"()\bAKIA[A-Z0-9]{12,}"),
+    re.compile(r"()\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?"),
 )
-_HOST_PATHS = re.compile(r"(?<![\w:/.])(?:[A-Za-z]:[\\/]|/)(?:[\w.@+-]+[\\/])+([\w.@+-]+)")
+"""What marks a secret: a name before it, a scheme, a place in a URL, or a form that providers use (OpenAI, Stripe,
+GitHub, Slack, AWS, and JSON Web Tokens)."""
+
+_HOST_PATHS = re.compile(
+    r"(?:(?<![\w/.…])|(?<=file://)|(?<=file:///))(?:[A-Za-z]:[\\/]|/)(?:[\w.@+-]+[\\/])+([\w.@+-]+)"
+)
 MAX_MESSAGE = 600
 """Characters of an error message that are kept."""
 

@@ -64,7 +64,7 @@ class Runtime:
         loop_guard: LoopGuard | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        if default_timeout <= 0:
+        if not default_timeout > 0:
             raise ValueError(f"default_timeout must be positive, got {default_timeout!r}")
         self.catalog = catalog
         self.default_timeout = default_timeout
@@ -83,8 +83,8 @@ class Runtime:
             tool = self._find(call.tool)
             arguments = validate_arguments(tool, call.arguments)
             if context.caller:
-                warning = self.loop_guard.check(context.caller, call)
-            result = _shape(await self._attempt(tool, arguments), tool, call)
+                warning = self.loop_guard.check(context.caller, call.model_copy(update={"tool": tool.name}))
+            result = _shape(await self._attempt(tool, arguments), tool, call, context)
         except Exception as error:  # noqa: BLE001 - here a tool's exceptions become data
             result = ToolResult(ok=False, tool=call.tool, call_id=call.call_id, error=_in_place(error, context))
         metadata = {**result.metadata, "elapsed_ms": round((self._clock() - started) * 1000, 3)}
@@ -121,9 +121,11 @@ class Runtime:
         return returned
 
 
-def _shape(returned: Any, tool: Tool, call: ToolCall) -> ToolResult:
+def _shape(returned: Any, tool: Tool, call: ToolCall, context: CallContext) -> ToolResult:
     if isinstance(returned, ToolResult):
-        return returned.model_copy(update={"call_id": call.call_id})
+        data = to_json_like(returned.data, what=f"the result of {tool.name}")
+        error = None if returned.error is None else _in_place(ToolError.from_info(returned.error), context)
+        return returned.model_copy(update={"call_id": call.call_id, "data": data, "error": error})
     extra: dict[str, Any] = {}
     if isinstance(returned, Degraded):
         extra = {"degraded": True, "confidence": returned.confidence, "note": returned.note}
