@@ -8,6 +8,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # An editable install in strict mode is a tree of links to the files there are: it is renewed when one comes or goes.
 FILES  := $(shell find catalog router orchestrator console -name '*.py' 2>/dev/null | LC_ALL=C sort)
 LINKS  := $(VENV)/.files-$(shell echo '$(FILES)' | cksum | cut -d' ' -f1)
@@ -22,15 +23,14 @@ $(BIN)/python:
 # torch first, alone and by its exact version: pip then takes the build that this machine's index offers for it
 # (see README.md for the CPU build), and nothing later replaces it.
 $(VENV)/.packages: constraints.txt pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt "setuptools>=77" --editable ".[dev]" --config-settings editable_mode=strict
-	@touch $@
+	$(PIP) --upgrade "pip>=25"
+	$(PIP) --constraint constraints.txt torch
+	$(PIP) --constraint constraints.txt "setuptools>=77" --editable ".[dev]" --config-settings editable_mode=strict
+	@rm -f $(VENV)/.files-* && touch $@ $(LINKS)
 
 $(LINKS): $(VENV)/.packages
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable . --config-settings editable_mode=strict
-	@rm -f $(VENV)/.files-*
-	@touch $@
+	$(PIP) --no-deps --no-build-isolation --editable . --config-settings editable_mode=strict
+	@rm -f $(VENV)/.files-* && touch $@
 
 demo: setup
 	$(BIN)/python -m examples.incident
@@ -59,4 +59,4 @@ build: setup
 	$(BIN)/python -m build --wheel --outdir dist
 
 clean:
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info $(VENV)/.files-*

@@ -24,11 +24,11 @@ OUTAGE_SECONDS = 0.7
 
 REQUESTS = (
     "what is firing for the checkout service right now?",
-    "compare the p99 latency of checkout before and after the 14:19 deployment",
+    "which error messages repeat most in the checkout logs?",
     "数据库连接数快满了，该按哪本手册处理？",
-    "find the traces slower than 800 ms that touch payments",
-    "把支付服务从下午两点开始的错误日志按类型归类，看看哪种最多",
-    "order two large pizzas for everyone in the war room",
+    "roll checkout back to version 4.17.2",
+    "现在 payments 团队谁值班？",
+    "order a pepperoni pizza for me",
 )
 
 
