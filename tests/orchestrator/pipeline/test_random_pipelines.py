@@ -200,7 +200,7 @@ def pipelines(draw: st.DrawFn, policies: Any = None, waits: bool = False) -> lis
         threaded = not waits and draw(st.integers(0, 5)) == 0
         # Three binary digits of its own in every step's length, and three attempts or half of one stay within them:
         # no two steps end at the same moment.
-        seconds = draw(st.integers(int(waits), 4)) + 2.0 ** -(3 * number + 3) if not threaded else 0.0
+        seconds = draw(st.integers(int(waits), 4)) + 2.0 ** -(3 * min(number, 8) + 3) if not threaded else 0.0
         if not waits and draw(st.integers(0, 3)) == 0:
             seconds = 0.0
         plans.append(
