@@ -67,7 +67,9 @@ def test_the_check_sees_an_upward_import(tmp_path: Path, monkeypatch: pytest.Mon
 HEAVY = ("torch", "faiss", "sentence_transformers", "pydantic_ai", "transformers")
 
 
-@pytest.mark.parametrize("face", ["toolpath.catalog", "toolpath.orchestrator", "toolpath.router", "toolpath.console.app"])
+@pytest.mark.parametrize(
+    "face", ["toolpath.catalog", "toolpath.orchestrator", "toolpath.router", "toolpath.console.app"]
+)
 def test_importing_a_face_loads_nothing_heavy(face: str) -> None:
     code = f"import sys, {face}; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -29,7 +29,10 @@ def test_each_face_says_that_it_is_typed() -> None:
 
 def test_every_dependency_has_a_tested_version() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*settings["dependencies"], *(one for extra in settings["optional-dependencies"].values() for one in extra)]
+    wanted = [
+        *settings["dependencies"],
+        *(one for extra in settings["optional-dependencies"].values() for one in extra),
+    ]
     names = {_name(requirement) for requirement in wanted} - {"toolpath"}
     pinned = {
         _name(line)

@@ -30,9 +30,9 @@ def test_the_sections_come_in_the_promised_order() -> None:
 def test_the_pipeline_prints_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
     code = next(block for block in blocks("python") if "PipelineBuilder" in block)
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
-    printed = re.sub(r"\d\.\d\d s", "0.00 s", capsys.readouterr().out)
+    printed = capsys.readouterr().out
     shown = next(block for block in blocks("text") if block.startswith("pipeline: failed (partial)"))
-    assert printed == shown
+    assert re.sub(r"\d\.\d\d s", "… s", printed) == re.sub(r"\d\.\d\d s", "… s", shown)
 
 
 def test_the_routing_example_finds_the_right_tool(capsys: pytest.CaptureFixture[str]) -> None:
