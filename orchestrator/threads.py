@@ -44,12 +44,17 @@ async def run_in_thread(function: Callable[..., Result], /, **arguments: object)
 
     When the waiting task is cancelled (a timeout, a stopped run), the wait ends at once and the thread goes on
     alone: Python has no way to stop it. It keeps its place among the `MAX_THREADS` until it ends, and it does not
-    keep the process from ending.
+    keep the process from ending. To call back into the loop, the function needs the loop's
+    `anyio.lowlevel.current_token`, as from any thread that is not anyio's own.
     """
     limiter = thread_limiter()
     call = _Call(functools.partial(function, **arguments) if arguments else function, limiter)
     await limiter.acquire_on_behalf_of(call)
-    _hand_over(call)
+    try:
+        _hand_over(call)
+    except BaseException:  # no thread to be had
+        limiter.release_on_behalf_of(call)
+        raise
     del function, arguments
     try:
         await call.done.wait()

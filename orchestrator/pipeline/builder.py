@@ -35,7 +35,8 @@ class PipelineBuilder:
 
     Args:
         name: of the pipeline, for reports.
-        catalog: where names of tools are looked up.
+        catalog: where names of tools are looked up, when the pipeline is built and again at each call. When steps are
+            given as `Tool` objects that it lacks, a copy of it with these is used.
         runtime: runs the tools; by default a `Runtime` over `catalog`.
 
     Example:

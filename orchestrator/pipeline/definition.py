@@ -37,7 +37,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...catalog import Catalog, load_catalog
-from ...catalog.errors import PipelineError, ToolpathError
+from ...catalog.errors import PipelineError, SchemaError, ToolpathError
+from ...catalog.schemas import check_schema
 from ...catalog.sources.modules import load_object
 from ..runtime import Runtime
 from .annotations import JsonType
@@ -151,6 +152,7 @@ def build_definition(
     try:
         definition = _Definition.model_validate(content)
         specs = [_spec(name, step) for name, step in definition.steps.items()]
+        inputs = definition.inputs
         if catalog is None:
             catalog = _catalog(definition.catalog, folder, runtime)
         return compile_pipeline(
@@ -158,7 +160,9 @@ def build_definition(
             specs,
             catalog=catalog,
             runtime=runtime,
-            declared=None if definition.inputs is None else {k: _input_type(v) for k, v in definition.inputs.items()},
+            declared=None
+            if definition.inputs is None
+            else {k: _input_type(k, v) for k, v in definition.inputs.items()},
             policy=definition.policy,
             limit=definition.limit,
             timeout=definition.timeout,
@@ -225,10 +229,15 @@ def _reference(text: Any, *, of_input: bool) -> Ref:
     return Ref(str(source), tuple(path), of_input)
 
 
-def _input_type(declared: str | dict[str, Any]) -> JsonType:
+def _input_type(name: str, declared: str | dict[str, Any]) -> JsonType:
     if declared == "any":
         return JsonType({})
-    return JsonType({"type": declared} if isinstance(declared, str) else declared)
+    given = JsonType({"type": declared} if isinstance(declared, str) else declared)
+    try:
+        check_schema(given.as_argument)
+    except SchemaError as error:
+        raise PipelineError(f"input {name!r} is neither a type, 'any' nor a JSON Schema: {error}") from error
+    return given
 
 
 def _load_function(spec: str) -> Callable[..., Any]:

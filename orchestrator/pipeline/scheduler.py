@@ -181,7 +181,7 @@ class Run:
             self._standby = True
             self._workers += 1
             assert self._tasks is not None  # workers exist only inside execute()
-            self._context.run(self._tasks.start_soon, self._work)
+            self._context.copy().run(self._tasks.start_soon, self._work)  # not in what the last step left behind
 
     async def _work(self) -> None:
         """Does ready steps until none is left or the run has stopped."""

@@ -7,8 +7,10 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections import deque
 
 import anyio
+import anyio.from_thread
 import anyio.lowlevel
 import pytest
 from toolpath.orchestrator import threads
@@ -90,6 +92,23 @@ async def test_a_call_given_up_on_while_it_queues_never_runs(monkeypatch: pytest
         gate.open()
     assert scope.cancelled_caught
     assert not ran.is_set()
+
+
+async def test_a_thread_that_cannot_be_had_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_Worker", refuse)
+    monkeypatch.setattr(threads, "_idle", deque())
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        await threads.run_in_thread(len, obj="x")
+    assert threads.thread_limiter().borrowed_tokens == 0
+
+
+async def test_the_loop_can_be_called_back_with_its_token() -> None:
+    token = anyio.lowlevel.current_token()
+    here = threading.get_ident()
+    assert await threads.run_in_thread(lambda: anyio.from_thread.run_sync(threading.get_ident, token=token)) == here
 
 
 async def test_many_calls_at_once_all_come_back() -> None:

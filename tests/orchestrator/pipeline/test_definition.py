@@ -202,3 +202,9 @@ def test_names_may_be_in_any_language() -> None:
         {"订单": {"value": 4}, "n": {"function": f"{HERE}:double", "with": {"number": {"ref": "订单"}}}}
     ).run_sync()
     assert report.value("n") == 8
+
+
+@pytest.mark.parametrize("declared", ["strng", {"type": "strng"}, {"minimum": "five"}])
+def test_an_input_type_that_is_none_is_refused_when_building(declared: Any) -> None:
+    with pytest.raises(PipelineError, match="the definition: input 'x' is neither a type, 'any' nor a JSON Schema"):
+        build({"a": {"value": 1}}, inputs={"x": declared})
