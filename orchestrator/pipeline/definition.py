@@ -160,9 +160,7 @@ def build_definition(
             specs,
             catalog=catalog,
             runtime=runtime,
-            declared=None
-            if definition.inputs is None
-            else {k: _input_type(k, v) for k, v in definition.inputs.items()},
+            declared=None if inputs is None else {name: _input_type(name, kind) for name, kind in inputs.items()},
             policy=definition.policy,
             limit=definition.limit,
             timeout=definition.timeout,
