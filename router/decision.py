@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalog import ToolCall
+from .explain import cost_lines, intent_lines, request_lines, retrieval_lines, selection_lines
 from .records import Candidate, Intent, Selection, Usage
 
 
@@ -53,9 +54,16 @@ class RoutingDecision:
 
     def explain(self) -> str:
         """What each stage saw, kept and scored, and why, as text for a terminal. Hostile characters are escaped."""
-        from .explain import explain  # the renderer needs this class for its types
-
-        return explain(self)
+        took = self.timings.get
+        chosen = {call.tool for call in self.calls}
+        lines = [
+            *request_lines(self.request),
+            *intent_lines(self.intent, self.eligible, self.catalog_size, took("intent")),
+            *retrieval_lines(self.candidates, chosen, took("retrieval")),
+            *selection_lines(self.selection, took("selection")),
+            *cost_lines(self.usage, took("total")),
+        ]
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The decision as JSON-ready data; a candidate is given by its tool's name."""

@@ -1,26 +1,21 @@
-"""Renders a routing decision as text: stage by stage, with the reasons, so that a wrong pick can be traced."""
+"""Renders what each stage did as lines of text, with the reasons, so that a wrong pick can be traced.
+
+Every function takes the record of its stage and how many milliseconds it took (None: not known).
+"""
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from ..catalog import ArgumentOrigin, ToolCall
-from .records import Candidate
-
-if TYPE_CHECKING:
-    from .decision import RoutingDecision
+from .records import Candidate, Intent, Selection, Usage
 
 MAX_REQUEST_SHOWN = 200
 MAX_PART_SHOWN = 60
 MAX_VALUE_SHOWN = 80
-
-
-def explain(decision: RoutingDecision) -> str:
-    """See `RoutingDecision.explain`."""
-    sections = [_request(decision), _intent(decision), _retrieval(decision), _selection(decision), _cost(decision)]
-    return "\n".join(line for section in sections for line in section)
 
 
 def printable(text: str, limit: int = 10_000) -> str:
@@ -39,23 +34,23 @@ def _escaped(char: str) -> str:
     )
 
 
-def _request(decision: RoutingDecision) -> list[str]:
-    return [f"request    {printable(decision.request, MAX_REQUEST_SHOWN)}"]
+def request_lines(request: str) -> list[str]:
+    """What was asked."""
+    return [f"request    {printable(request, MAX_REQUEST_SHOWN)}"]
 
 
-def _stage(name: str, summary: str, decision: RoutingDecision, key: str) -> str:
-    took = decision.timings.get(key)
+def _stage(name: str, summary: str, took: float | None) -> str:
     return f"{name:<11}{summary}" + (f"  [{took:.1f} ms]" if took is not None else "")
 
 
-def _intent(decision: RoutingDecision) -> list[str]:
-    intent = decision.intent
+def intent_lines(intent: Intent, eligible: int, catalog_size: int, took: float | None) -> list[str]:
+    """Stage 1: what the rules kept of the catalog, and why."""
     if intent.narrowed:
         kept = ", ".join(printable(category) for category in intent.categories) or "those that the caller allows"
-        summary = f"keeps {decision.eligible} of {decision.catalog_size} tools: {kept}"
+        summary = f"keeps {eligible} of {catalog_size} tools: {kept}"
     else:
-        summary = f"keeps all {decision.catalog_size} tools"
-    lines = [_stage("1 intent", f"{summary} (language: {intent.language})", decision, "intent")]
+        summary = f"keeps all {catalog_size} tools"
+    lines = [_stage("1 intent", f"{summary} (language: {intent.language})", took)]
     lines += [f"             {printable(reason)}" for reason in intent.reasons]
     if len(intent.parts) > 1:
         shown = " | ".join(printable(part, MAX_PART_SHOWN) for part in intent.parts)
@@ -63,12 +58,12 @@ def _intent(decision: RoutingDecision) -> list[str]:
     return lines
 
 
-def _retrieval(decision: RoutingDecision) -> list[str]:
-    found = len(decision.candidates)
-    lines = [_stage("2 search", f"finds {found} candidate{'' if found == 1 else 's'}", decision, "retrieval")]
-    width = min(40, max((len(printable(candidate.name)) for candidate in decision.candidates), default=0))
-    chosen = {call.tool for call in decision.calls}
-    for place, candidate in enumerate(decision.candidates, start=1):
+def retrieval_lines(candidates: Sequence[Candidate], chosen: Collection[str], took: float | None) -> list[str]:
+    """Stage 2: the candidates with their scores; those that stage 3 chose are marked."""
+    found = len(candidates)
+    lines = [_stage("2 search", f"finds {found} candidate{'' if found == 1 else 's'}", took)]
+    width = min(40, max((len(printable(candidate.name)) for candidate in candidates), default=0))
+    for place, candidate in enumerate(candidates, start=1):
         lines.append(_candidate(place, candidate, width, candidate.name in chosen))
     return lines
 
@@ -81,18 +76,17 @@ def _candidate(place: int, candidate: Candidate, width: int, chosen: bool) -> st
     return f"          {mark} {place:>2}. {printable(candidate.name):<{width}}  {candidate.score:6.3f}{detail}{why}"
 
 
-def _selection(decision: RoutingDecision) -> list[str]:
-    selection = decision.selection
-    verdict = (
-        "none fits" if decision.abstained else f"{len(decision.calls)} call{'s' if len(decision.calls) != 1 else ''}"
-    )
+def selection_lines(selection: Selection, took: float | None) -> list[str]:
+    """Stage 3: the calls, or that none fits, and why."""
+    calls = selection.calls
+    verdict = "none fits" if selection.abstained else f"{len(calls)} call{'s' if len(calls) != 1 else ''}"
     summary = f"{verdict}, confidence {selection.confidence:.2f}, by {printable(selection.served_by)}"
-    lines = [_stage("3 pick", summary, decision, "selection")]
+    lines = [_stage("3 pick", summary, took)]
     if selection.reason:
         lines.append(f"             {printable(selection.reason)}")
     lines += [f"             note: {printable(note)}" for note in selection.notes]
-    number = {call.call_id: f"#{place}" for place, call in enumerate(decision.calls, start=1)}
-    for call in decision.calls:
+    number = {call.call_id: f"#{place}" for place, call in enumerate(calls, start=1)}
+    for call in calls:
         lines += _call(call, number)
     return lines
 
@@ -115,12 +109,12 @@ def _value(value: Any) -> str:
     return printable(json.dumps(value, ensure_ascii=False, default=str), MAX_VALUE_SHOWN)
 
 
-def _cost(decision: RoutingDecision) -> list[str]:
-    usage = decision.usage
+def cost_lines(usage: Usage, took: float | None) -> list[str]:
+    """Tokens beside what sending the whole catalog would cost, and the time that all stages took."""
     shown = f"schemas of the candidates ~{usage.shown_tokens:,} tokens, of the whole catalog ~{usage.catalog_tokens:,}"
     if usage.catalog_tokens:
         shown += f" ({usage.shown_tokens / usage.catalog_tokens:.1%})"
     if usage.requests:
         shown += f"; model: {usage.requests} request{'s' if usage.requests > 1 else ''}, "
         shown += f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return [_stage("cost", shown, decision, "total")]
+    return [_stage("cost", shown, took)]
