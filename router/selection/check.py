@@ -12,9 +12,6 @@ from ...catalog.errors import did_you_mean
 from .answer import Answer, AnsweredCall
 from .references import Reference, covers, find_references, path_problem, renamed
 
-TAKE_IT_FROM = 'a value from an earlier call\'s result is written {"$from": "<id>", "path": "<where>"}'
-"""Small models name the call that they depend on and then write a made-up value; this puts them right."""
-
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -93,15 +90,23 @@ def _check_call(
     for other in call.depends_on:
         if other not in after:
             faults["depends_on"] = f"{other!r} is no other call of this answer"
-    if after:
-        faults = {
-            place: f"{fault}; {TAKE_IT_FROM}" if place != "depends_on" else fault for place, fault in faults.items()
-        }
+    hint = _reference_hint(after[0], calls, tools) if after else ""
+    faults = {place: fault if place == "depends_on" else fault + hint for place, fault in faults.items()}
     problems.update({f"{call_id}.{place}": fault for place, fault in faults.items()})
     broken = {_top(place) for place in faults}
     arguments = {name: value for name, value in call.arguments.items() if name not in broken and "$" not in broken}
     after += [reference.call for reference in references if _top(reference.at) in arguments]
     return _Draft(call.tool, _coerced(tool, arguments), tuple(dict.fromkeys(after)))
+
+
+def _reference_hint(source: str, calls: Mapping[str, AnsweredCall], tools: Mapping[str, Tool]) -> str:
+    """How to refer to the call that a faulty one waits for: small models name it and then write a made-up value."""
+    tool = tools.get(calls[source].tool)
+    known = list((tool.returns or {}).get("properties", {})) if tool is not None else []
+    has = f"; its result has {', '.join(known[:20])}" if known else ""
+    return (
+        f'; a value from the result of {source} is written {{"$from": "{source}", "path": "{(known or [""])[0]}"}}{has}'
+    )
 
 
 def _argument_faults(tool: Tool, arguments: dict[str, Any], references: Sequence[Reference]) -> dict[str, str]:

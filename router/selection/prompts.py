@@ -38,7 +38,8 @@ Answer with one JSON object and nothing else:
 "depends_on": []}]}
 - "calls" is empty when "none_fits" is true.
 - When a call needs the result of another, give the other's id in "depends_on", and instead of a value that you cannot \
-know yet write where it comes from: {"$from": "c1", "path": "items[0].id"}.
+know yet write an object that says where it comes from, such as "arguments": {"user_id": {"$from": "c1", "path": "id"}\
+} or "path": "items[0].id".
 """
 
 NATIVE_INSTRUCTIONS = """\

@@ -21,7 +21,7 @@ from toolpath.router import LLMSelector, Router
 from tests.support.scripted_model import Reply, ScriptedModel
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-K = 3
+K = 5
 REQUESTS = (
     "What will the weather be like in Oslo over the next 3 days?",
     "How much is 250 US dollars in Japanese yen?",
@@ -48,9 +48,10 @@ def ask(base_url: str, exchanges: list[dict[str, Any]], request: dict[str, Any])
         f"{base_url}/chat/completions", json.dumps(request).encode(), {"Content-Type": "application/json"}
     )
     with urllib.request.urlopen(outgoing, timeout=600) as response:
-        body = response.read().decode()
-    exchanges.append({"request": request, "response": json.loads(body)})
-    return Reply(body)
+        answer = json.loads(response.read())
+    answer["model"] = Path(answer["model"]).name  # local servers give the path of the file
+    exchanges.append({"request": request, "response": answer})
+    return Reply(json.dumps(answer))
 
 
 async def record(base_url: str) -> list[dict[str, Any]]:
