@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 from .bench import bench
 from .index import index
-from .output import ERR, EXIT_INTERRUPTED, clear_errors
+from .output import ERR, EXIT_INTERRUPTED, clear_errors, tolerate_any_character
 from .route import route
 from .run import run
 from .show import show
@@ -45,12 +44,14 @@ def main() -> None:
     """Entry point of the `toolpath` command."""
     # a model that is on this machine is loaded without asking its hub about it
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    tolerate_any_character()
     try:
         with clear_errors():
             app()
-    except KeyboardInterrupt:
-        ERR.print("interrupted")
-        sys.exit(EXIT_INTERRUPTED)
+    except SystemExit as stop:
+        if stop.code == EXIT_INTERRUPTED:  # this is what typer makes of Ctrl-C, without a word
+            ERR.print("interrupted")
+        raise
 
 
 if __name__ == "__main__":

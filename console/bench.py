@@ -38,7 +38,7 @@ from .options import (
     open_index,
     open_selector,
 )
-from .output import ERR, OUT, fail, note, print_json
+from .output import ERR, EXIT_NOT_OK, OUT, fail, note, print_json, warn
 
 MAIN_CUTOFF = 5
 """The recall whose interval is shown in a breakdown."""
@@ -111,12 +111,14 @@ def bench(
     )
     with _progress() as advance:
         report = evaluate_sync(router, requests, k=k, candidates=candidates, by=by, progress=advance)
-    if errors is not None:
-        _write_errors(errors, report.outcomes)
     if as_json:
         print_json(report.to_dict())
     else:
         _show(report)
+    if errors is not None:  # after the report, which a full disk must not cost
+        _write_errors(errors, report.outcomes)
+    if model is not None or base_url is not None:
+        _check_model(report)
 
 
 def _chosen(requests: list[Query], split: str | None, where: list[str], limit: int | None) -> list[Query]:
@@ -134,13 +136,27 @@ def _chosen(requests: list[Query], split: str | None, where: list[str], limit: i
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     columns = (TextColumn("routing requests"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERR, transient=True) as bar:
+    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
         def advance(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
         yield advance
+
+
+def _check_model(report: BenchReport) -> None:
+    """Says on standard error when the ranking answered in the model's place.
+
+    Raises:
+        SystemExit: the model answered nothing at all, so the figures are not its own.
+    """
+    failures = [outcome.decision.selection for outcome in report.outcomes if outcome.decision.selection.model_failed]
+    if failures:
+        asked, reason = len(report.outcomes), printable(failures[0].reason, 200)
+        warn(f"the model failed for {len(failures)} of {asked} requests, where the ranking answered: {reason}")
+    if failures and len(failures) == len(report.outcomes):
+        raise SystemExit(EXIT_NOT_OK)
 
 
 def _write_errors(path: Path, outcomes: tuple[Outcome, ...]) -> None:

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..catalog import Catalog, load_catalog
-from .output import ERR, note
+from .output import ERR, chatter_to_stderr, fail, note
 
 if TYPE_CHECKING:
     from ..router import Embedder, Retriever, Selector
@@ -42,7 +42,8 @@ def open_catalog(spec: str, *, lenient: bool = False) -> Catalog:
     Raises:
         CatalogError: it cannot be read.
     """
-    catalog = load_catalog(spec, strict=not lenient)
+    with chatter_to_stderr():
+        catalog = load_catalog(spec, strict=not lenient)
     for left_out in catalog.left_out:
         note(f"left out: {left_out}")
     return catalog
@@ -80,10 +81,11 @@ def open_index(
         IndexMismatchError: the given folder holds a damaged index or one of another model. An index in the cache
             is made anew instead.
     """
-    from ..router import open_retriever
+    from ..router import Retriever, open_retriever
     from ..router.retrieval import SentenceTransformerEmbedder
 
     embedder = embedder if embedder is not None else SentenceTransformerEmbedder()
+    cached = folder is None
     if folder is None:
         folder = cached_index(catalog, embedder)
         rebuild = True
@@ -95,6 +97,7 @@ def open_index(
         TimeRemainingColumn(),
         console=ERR,
         transient=True,
+        disable=not ERR.is_terminal,
     ) as bar:
         task = bar.add_task("", total=None, visible=False)
 
@@ -103,7 +106,14 @@ def open_index(
             embedded = done
             bar.update(task, completed=done, total=total, visible=True)
 
-        retriever = open_retriever(catalog, folder, embedder, rebuild=rebuild, progress=progress)
+        try:
+            retriever = open_retriever(catalog, folder, embedder, rebuild=rebuild, progress=progress)
+        except OSError as error:
+            reason = error.strerror or error
+            if not cached:
+                fail(f"the index cannot be kept in {folder}: {reason}; name another folder")
+            note(f"the index is not kept for the next time: {folder}: {reason}")
+            retriever = Retriever(catalog, embedder)
     return retriever, embedded
 
 

@@ -6,13 +6,15 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
 
 from ..catalog import ToolpathError
+from ..router.explain import printable
 
 OUT = Console(highlight=False)
 """What the user asked for."""
@@ -31,14 +33,50 @@ EXIT_INTERRUPTED = 130
 
 
 def print_json(value: Any) -> None:
-    """Writes one JSON object to standard output, without colours or wrapping."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    """Writes one JSON object to standard output, without colours or wrapping, in characters that it can take."""
+    if sys.stdout is None:  # closed by whoever started us
+        return
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, ensure_ascii=True, indent=2, allow_nan=False)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def harmless(text: str) -> str:
+    """`text` with its line breaks and tabs; whatever else could move the cursor or hide something is escaped."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join("\t".join(_escaped(cell) for cell in line.split("\t")) for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return text if text.isprintable() else printable(text, len(text))
+
+
+def tolerate_any_character() -> None:
+    """Lets the standard streams write what they cannot encode as escapes, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def chatter_to_stderr() -> Iterator[None]:
+    """Sends what other people's code prints to standard error: standard output is for what the user asked for."""
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 def note(text: str) -> None:
     """A remark for the person at the terminal."""
-    ERR.print(f"[dim]{escape(text)}[/dim]")
+    ERR.print(f"[dim]{escape(harmless(text))}[/dim]", soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """Something that the person at the terminal must not miss."""
+    ERR.print(f"[yellow]warning:[/yellow] {escape(harmless(text))}", soft_wrap=True)
 
 
 def fail(message: str) -> NoReturn:
@@ -47,7 +85,7 @@ def fail(message: str) -> NoReturn:
     Raises:
         SystemExit: always, with `EXIT_USAGE`.
     """
-    ERR.print(f"[bold red]error:[/bold red] {escape(message)}")
+    ERR.print(f"[bold red]error:[/bold red] {escape(harmless(message))}", soft_wrap=True)
     raise SystemExit(EXIT_USAGE)
 
 
@@ -67,11 +105,12 @@ def clear_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(EXIT_NOT_OK) from None
     except OSError as error:
-        fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        fail(f"{error.strerror or error}: {error.filename}" if error.filename else error.strerror or str(error))
 
 
 def leave(code: int) -> NoReturn:
     """Ends the process now, also when a thread that cannot be stopped is still running."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
     os._exit(code)

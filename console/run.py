@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
+from ..catalog import ToolpathError
 from ..orchestrator import Pipeline, RunInterrupted, RunReport, load_pipeline
+from ..orchestrator.pipeline.definition import read_document
 from ..orchestrator.pipeline.inputs import input_from_text
 from .options import open_catalog
-from .output import ERR, EXIT_INTERRUPTED, EXIT_NOT_OK, OUT, fail, leave, print_json
+from .output import ERR, EXIT_INTERRUPTED, EXIT_NOT_OK, OUT, chatter_to_stderr, fail, harmless, leave, print_json
 
 
 def run(
@@ -34,15 +37,17 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
 ) -> None:
     """Run a pipeline. Exit code 0: every step succeeded; 1: the run failed, wholly or in part."""
-    built = load_pipeline(pipeline, catalog=None if catalog is None else open_catalog(catalog))
+    with chatter_to_stderr():
+        built = load_pipeline(pipeline, catalog=None if catalog is None else open_catalog(catalog))
     if dry:
         _show_plan(built, as_json)
         return
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and (timeout <= 0 or math.isnan(timeout)):
         fail(f"--timeout must be positive, got {timeout:g}")
     given = _read_inputs(built, inputs or [], inputs_file)
     try:
-        report = built.run_sync(given, timeout=timeout, limit=limit)
+        with chatter_to_stderr() if as_json else nullcontext():
+            report = built.run_sync(given, timeout=timeout, limit=limit)
     except RunInterrupted as stop:
         ERR.print("interrupted; this is what the run had come to:")
         _show(stop.report, as_json, mermaid)
@@ -56,10 +61,10 @@ def _show(report: RunReport, as_json: bool, as_mermaid: bool) -> None:
     if as_json:
         print_json(report.to_dict() | ({"mermaid": report.to_mermaid()} if as_mermaid else {}))
         return
-    OUT.print(str(report), markup=False, soft_wrap=True)
+    OUT.print(harmless(str(report)), markup=False, soft_wrap=True)
     for name, value in report.outputs.items():
         text = value if isinstance(value, str) else json.dumps(report[name].to_dict()["value"], ensure_ascii=False)
-        OUT.print(f"\n{name}:\n  {text}", markup=False, soft_wrap=True)
+        OUT.print(f"\n{name}:\n  {harmless(text)}", markup=False, soft_wrap=True)
     if as_mermaid:
         OUT.print("\n" + report.to_mermaid(), markup=False, soft_wrap=True)
 
@@ -75,7 +80,7 @@ def _show_plan(pipeline: Pipeline, as_json: bool) -> None:
         return
     OUT.print(f"{pipeline.name}: {len(pipeline.steps)} steps; inputs:", markup=False)
     for one in pipeline.inputs.values():
-        OUT.print(f"  {one}", markup=False)
+        OUT.print(f"  {harmless(str(one))}", markup=False)
     OUT.print(pipeline.to_mermaid(), markup=False, soft_wrap=True)
 
 
@@ -83,9 +88,9 @@ def _read_inputs(pipeline: Pipeline, pairs: list[str], file: Path | None) -> dic
     given: dict[str, Any] = {}
     if file is not None:
         try:
-            content = yaml.safe_load(file.read_text(encoding="utf-8-sig"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            fail(f"{file} is not valid JSON or YAML: {error}")
+            content = read_document(file)
+        except ToolpathError as error:
+            fail(str(error))
         if not isinstance(content, Mapping):
             fail(f"{file} must hold an object with an entry for each input")
         given.update(content)

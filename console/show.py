@@ -14,7 +14,7 @@ from rich.table import Table
 from ..catalog import Catalog, Tool
 from ..catalog.schemas import walk_parameters
 from .options import CatalogArgument, JsonOption, LenientOption, open_catalog
-from .output import OUT, print_json
+from .output import OUT, harmless, print_json
 
 
 def show(
@@ -54,11 +54,16 @@ def _table(catalog: Catalog) -> Table:
     for tool in sorted(catalog, key=lambda one: (one.category or "", one.name)):
         table.add_row(
             escape(tool.name),
-            escape(tool.category or "–"),
+            _safe(tool.category or "–"),
             str(len(tool.parameters.get("properties", {}))),
-            escape(_first_sentence(tool.description)),
+            _safe(_first_sentence(tool.description)),
         )
     return table
+
+
+def _safe(text: str) -> str:
+    """Somebody else's text, neither obeyed by the terminal nor taken for markup."""
+    return escape(harmless(text))
 
 
 def _first_sentence(text: str, limit: int = 90) -> str:
@@ -87,10 +92,10 @@ def _show_tool(tool: Tool, as_json: bool) -> None:
         "source": tool.source,
         "can run here": "yes" if tool.handler is not None else "no: it is only described",
     }
-    OUT.print(Panel(escape(tool.description or "(no description)"), title=escape(tool.name), title_align="left"))
+    OUT.print(Panel(_safe(tool.description or "(no description)"), title=escape(tool.name), title_align="left"))
     for name, value in facts.items():
         if value:
-            OUT.print(f"  [bold]{name:<13}[/bold]{escape(str(value))}")
+            OUT.print(f"  [bold]{name:<13}[/bold]{_safe(str(value))}")
     parameters = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("parameter", "type", "required", "description"):
         parameters.add_column(column)
@@ -98,7 +103,7 @@ def _show_tool(tool: Tool, as_json: bool) -> None:
         kind = parameter.schema.get("enum") or parameter.schema.get("type") or "any"
         shown = kind if isinstance(kind, str) else " | ".join(json.dumps(one, ensure_ascii=False) for one in kind)
         parameters.add_row(
-            escape(parameter.path), escape(shown), "yes" if parameter.required else "", escape(parameter.description)
+            _safe(parameter.path), _safe(shown), "yes" if parameter.required else "", _safe(parameter.description)
         )
     if parameters.row_count:
         OUT.print()
@@ -106,7 +111,7 @@ def _show_tool(tool: Tool, as_json: bool) -> None:
     if tool.examples:
         OUT.print("\n[bold]requests it serves[/bold]")
         for example in tool.examples:
-            OUT.print(f"  {escape(example)}")
+            OUT.print(f"  {_safe(example)}")
     if tool.returns:
         OUT.print("\n[bold]returns[/bold]")
-        OUT.print(Syntax(json.dumps(tool.returns, ensure_ascii=False, indent=2), "json", background_color="default"))
+        OUT.print(Syntax(harmless(json.dumps(tool.returns, ensure_ascii=False, indent=2)), "json", background_color="default"))

@@ -1,6 +1,15 @@
 """From tool calls to a finished run."""
 
 from ..catalog import Degraded
+from ..catalog.errors import (
+    BindingError,
+    CycleError,
+    DuplicateStepError,
+    InputError,
+    PipelineError,
+    ToolError,
+    UnknownStepError,
+)
 from .pipeline import (
     Attempt,
     Fallback,
@@ -26,15 +35,20 @@ from .runtime import CallContext, LoopGuard, Runtime
 
 __all__ = [
     "Attempt",
+    "BindingError",
     "CallContext",
+    "CycleError",
     "Degraded",
+    "DuplicateStepError",
     "Fallback",
     "FallbackPolicy",
+    "InputError",
     "Level",
     "LoopGuard",
     "Missing",
     "Pipeline",
     "PipelineBuilder",
+    "PipelineError",
     "Ref",
     "Retry",
     "Run",
@@ -43,6 +57,8 @@ __all__ = [
     "Runtime",
     "StepOutcome",
     "StepReport",
+    "ToolError",
+    "UnknownStepError",
     "build_definition",
     "constant",
     "load_pipeline",

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..catalog.errors import EmbedderError, IndexMismatchError, ModelError, RoutingError, RuleError
 from .decision import RoutingDecision
 from .intent import IntentClassifier, IntentRule, RuleIntentClassifier, load_rules
 from .records import Candidate, Intent, Selection, Usage
@@ -15,15 +16,20 @@ if TYPE_CHECKING:
 __all__ = [
     "Candidate",
     "Embedder",
+    "EmbedderError",
     "HashEmbedder",
+    "IndexMismatchError",
     "Intent",
     "IntentClassifier",
     "IntentRule",
     "LLMSelector",
+    "ModelError",
     "RankSelector",
     "Retriever",
     "Router",
     "RoutingDecision",
+    "RoutingError",
+    "RuleError",
     "RuleIntentClassifier",
     "Selection",
     "Selector",

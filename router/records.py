@@ -81,6 +81,10 @@ class Usage:
     catalog_tokens: int = 0
 
 
+AFTER_FAILURE = " after llm failed"
+"""How `Selection.served_by` ends when a model was asked in vain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What stage 3 chose.
@@ -102,3 +106,8 @@ class Selection:
     served_by: str = "rank"
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
+
+    @property
+    def model_failed(self) -> bool:
+        """Whether a language model was asked in vain, so that another selector answered in its place."""
+        return self.served_by.endswith(AFTER_FAILURE)

@@ -144,10 +144,10 @@ def _error_of(state: RetryCallState) -> BaseException:
 
 
 def _may_repeat(level: Level, runtime: Runtime) -> bool:
-    """Whether trying again is safe: not for a tool with a side effect, unless it says that it is idempotent."""
+    """Whether trying again is safe: not for a tool that is said to have a side effect or not to be idempotent."""
     tool = runtime.catalog.find(level.value) if level.kind is Kind.TOOL else None
-    if tool is None or tool.idempotent:
-        return True
+    if tool is None or tool.idempotent is not None:
+        return tool is None or tool.idempotent is True
     harmless = tool.side_effect in (None, SideEffect.NONE, SideEffect.COMPUTE)
     return harmless and tool.permission not in (Permission.LOW_RISK_WRITE, Permission.HIGH_RISK_WRITE)
 

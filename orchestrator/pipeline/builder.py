@@ -195,6 +195,8 @@ class PipelineBuilder:
         after: tuple[str, ...] = (),
     ) -> StepSpec:
         label = name or self._name_of(target)
+        if retry is not None and not isinstance(retry, Retry):
+            raise BindingError(f"step {label!r}: retry takes a Retry, got {retry!r}: write retry=Retry(attempts=3)")
         return StepSpec(
             name=label,
             target=target,

@@ -37,9 +37,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ...catalog import Catalog, load_catalog
-from ...catalog.errors import PipelineError, SchemaError, ToolpathError
+from ...catalog.errors import CatalogError, PipelineError, SchemaError, ToolpathError
+from ...catalog.json_values import MAX_DEPTH, MAX_VALUES, json_type
 from ...catalog.schemas import check_schema
 from ...catalog.sources.modules import load_object
+from ...catalog.sources.text_files import parse_json
 from ..runtime import Runtime
 from .annotations import JsonType
 from .compiling import compile_pipeline
@@ -129,11 +131,60 @@ def load_pipeline(path: str | Path, *, catalog: Catalog | None = None, runtime: 
         if ":" in str(path):
             return _from_module(str(path))
         raise PipelineError(f"there is no pipeline file {str(path)!r}")
+    return build_definition(read_document(file), source=file.name, folder=file.parent, catalog=catalog, runtime=runtime)
+
+
+def read_document(file: Path) -> Any:
+    """The value of a YAML or JSON file. A date that is not quoted is a date.
+
+    Raises:
+        PipelineError: it cannot be read, is neither, holds a key twice, or unfolds to something enormous.
+    """
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8-sig"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        text = file.read_text(encoding="utf-8-sig")
+        content = parse_json(text) if file.suffix.lower() == ".json" else yaml.load(text, Loader=_Loader)
+        _check_size(content)
+    except OSError as error:
+        raise PipelineError(f"{file} cannot be read: {error.strerror or error}") from error
+    except yaml.MarkedYAMLError as error:
+        where = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
+        raise PipelineError(f"{file.name} is not valid YAML or JSON: {error.problem or error.context}{where}") from error
+    except RecursionError as error:
+        raise PipelineError(f"{file.name} is not valid YAML or JSON: nested too deeply") from error
+    except (yaml.YAMLError, CatalogError, ValueError) as error:  # such as a day that does not exist
         raise PipelineError(f"{file.name} is not valid YAML or JSON: {error}") from error
-    return build_definition(content, source=file.name, folder=file.parent, catalog=catalog, runtime=runtime)
+    return content
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is there twice, where YAML would silently keep the last: a step would be lost."""
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    problem = f"the key {key.value!r} is there twice in one object"
+                    raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
+                seen.add((key.tag, key.value))
+        return node
+
+
+def _check_size(content: Any) -> None:
+    """Raises `ValueError` for what references within YAML unfold to something enormous, or to a circle."""
+    waiting, seen = [(content, 1)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        seen += 1
+        if seen > MAX_VALUES:
+            raise ValueError(f"has more than {MAX_VALUES:,} values")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+        if isinstance(value, dict):
+            waiting += ((part, depth + 1) for part in value.values())
+        elif isinstance(value, list):
+            waiting += ((part, depth + 1) for part in value)
 
 
 def build_definition(
@@ -173,7 +224,10 @@ def build_definition(
 
 
 def _fault(item: Mapping[str, Any]) -> str:
-    return f"{'.'.join(map(str, item['loc'])) or 'the file'}: {str(item['msg']).removeprefix('Value error, ')}"
+    where = ".".join(map(str, item["loc"])) or "the file"
+    if item["type"] in ("model_type", "dict_type"):  # pydantic would name our private classes
+        return f"{where}: must be an object, is {json_type(item['input'])}"
+    return f"{where}: {str(item['msg']).removeprefix('Value error, ')}"
 
 
 def _catalog(spec: str | None, folder: Path | None, runtime: Runtime | None) -> Catalog:

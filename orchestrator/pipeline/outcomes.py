@@ -42,7 +42,7 @@ class StepOutcome(StrEnum):
 
 
 class FallbackPolicy(StrEnum):
-    """What a failed step does to the rest of the run (the `ErrorPolicy` of the vocabulary).
+    """What a failed step does to the rest of the run. Given to one step, it says what that step's failure does.
 
     FAIL_FAST: nothing new starts, running steps are cancelled, the report is partial.
     SKIP_AND_REPORT: its dependants are skipped, everything else goes on.
@@ -79,6 +79,9 @@ class Missing:
 
     def __bool__(self) -> bool:
         return False
+
+    def __str__(self) -> str:
+        return f"(nothing from {self.step}: {self.reason})"
 
 
 _FAILURES = (StepOutcome.FAILED, StepOutcome.TIMED_OUT)

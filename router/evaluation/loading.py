@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...catalog.errors import ToolFormatError
+from ...catalog.json_values import json_fault
+from ...catalog.sources.text_files import parse_json
 from .queries import Query, QueryError
 
 QUERY_FILE = "queries.jsonl"
@@ -33,7 +35,9 @@ def load_queries(path: str | Path) -> list[Query]:
         hint = f": the folder holds no {QUERY_FILE}" if path.is_dir() else ""
         raise QueryError(f"cannot read {file}: {error.strerror or error}{hint}") from error
     except UnicodeDecodeError as error:
-        raise QueryError(f"{file} is not UTF-8 text: byte {error.start} cannot be read") from error
+        raise QueryError(
+            f"{file} is not UTF-8 text: byte {error.start} cannot be read; save the file as UTF-8"
+        ) from error
     queries: list[Query] = []
     first_line: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
@@ -51,15 +55,14 @@ def load_queries(path: str | Path) -> list[Query]:
 
 def _parse(line: str, where: str) -> Query:
     try:
-        data = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise QueryError(f"{where}: not JSON: {error}") from error
+        data = parse_json(line)
+    except ToolFormatError as error:
+        raise QueryError(f"{where}: {error.reason}") from error
     if not isinstance(data, dict):
         raise QueryError(f"{where}: expected a JSON object, got {_kind(data)}")
-    try:
-        json.dumps(data, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise QueryError(f"{where}: holds half of a surrogate pair, which is not a character") from error
+    fault = json_fault(data)
+    if fault is not None:
+        raise QueryError(f"{where}, field {fault.path!r}: {fault.reason}")
     row = _Row(data, where)
     expect_none = row.flag("expect_none")
     tools = row.names("tools", needed=not expect_none) or ()

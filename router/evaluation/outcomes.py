@@ -82,6 +82,7 @@ class Outcome:
             "ok": self.ok,
             "expect_none": self.query.expect_none,
             "abstained": decision.abstained,
+            "served_by": decision.selection.served_by,
             "confidence": round(decision.confidence, 4),
             "gold": [{"tool": gold.name, "rank": gold.rank, "fate": gold.fate.value} for gold in self.gold],
             "wrong": list(self.wrong),

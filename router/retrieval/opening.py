@@ -34,6 +34,7 @@ def open_retriever(
         OSError: the folder cannot be written.
     """
     saved = Path(folder) if (Path(folder) / MANIFEST).is_file() else None
+    Path(folder).mkdir(parents=True, exist_ok=True)  # where that cannot be, say so before the work and not after it
     retriever = Retriever(catalog, embedder, index=saved, rebuild=rebuild)
     if retriever.refresh(progress) or saved is None:
         retriever.save(folder)

@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 LEFTOVER_AGE = 3600.0
 """Seconds after which a data file that no manifest names is taken for the leftover of a save that never ended."""
 
-REBUILD = "make it anew with `toolpath index`, or with Retriever(..., index=folder, rebuild=True) and save()"
+REBUILD = "make it anew with `toolpath index --rebuild`, or with Retriever(..., index=folder, rebuild=True) and save()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +64,33 @@ def save_index(index: SavedIndex, folder: Path) -> None:
     if isinstance(before, Mapping) and not _is_ours(before):
         raise IndexMismatchError(f"{folder / MANIFEST} belongs to something else; save the index to another folder")
     generation = uuid.uuid4().hex[:12]
-    written = {
-        "lexical": _write(folder, f"lexical-{generation}.npz", index.lexical.to_arrays()),
-        "tools": _write(folder, f"tools-{generation}.faiss", index.tools),
-    }
-    if index.parameters is not None:
-        written["parameters"] = _write(folder, f"parameters-{generation}.faiss", index.parameters)
-    manifest = {
-        "kind": KIND,
-        "format": FORMAT,
-        "fingerprint": index.fingerprint,
-        "dimension": index.tools.dimension,
-        "files": written,
-        "tools": {name: index.digests[name] for name in index.tools.keys},
-        "parameters": [] if index.parameters is None else list(index.parameters.keys),
-    }
-    aside = folder / f"manifest-{generation}.tmp"
-    with aside.open("w", encoding="utf-8") as file:
-        json.dump(manifest, file, ensure_ascii=True)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(folder)
-    aside.replace(folder / MANIFEST)
-    _sync_folder(folder)
+    try:
+        written = {
+            "lexical": _write(folder, f"lexical-{generation}.npz", index.lexical.to_arrays()),
+            "tools": _write(folder, f"tools-{generation}.faiss", index.tools),
+        }
+        if index.parameters is not None:
+            written["parameters"] = _write(folder, f"parameters-{generation}.faiss", index.parameters)
+        manifest = {
+            "kind": KIND,
+            "format": FORMAT,
+            "fingerprint": index.fingerprint,
+            "dimension": index.tools.dimension,
+            "files": written,
+            "tools": {name: index.digests[name] for name in index.tools.keys},
+            "parameters": [] if index.parameters is None else list(index.parameters.keys),
+        }
+        aside = folder / f"manifest-{generation}.tmp"
+        with aside.open("w", encoding="utf-8") as file:
+            json.dump(manifest, file, ensure_ascii=True)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(folder)
+        aside.replace(folder / MANIFEST)
+        _sync_folder(folder)
+    except BaseException:
+        _discard(folder, generation)
+        raise
     _sweep(folder, generation, before)
 
 
@@ -152,7 +156,7 @@ def _verified(folder: Path, name: str, digest: str) -> Path:
 def _manifest_or_none(folder: Path) -> Any:
     try:
         return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 
@@ -170,6 +174,19 @@ def _sweep(folder: Path, generation: str, replaced: Any) -> None:
         for path in folder.glob(pattern):
             if generation not in path.name and (path.name in old or _age(path) > LEFTOVER_AGE):
                 path.unlink(missing_ok=True)
+
+
+def _discard(folder: Path, generation: str) -> None:
+    """Removes what a save that failed had written: a full disk must not stay full because of it.
+
+    Nothing is removed when the manifest names those files already, or cannot be read.
+    """
+    if (folder / MANIFEST).exists():
+        named = _manifest_or_none(folder)
+        if not _is_ours(named) or any(generation in entry["name"] for entry in named["files"].values()):
+            return
+    for path in folder.glob(f"*-{generation}.*"):
+        path.unlink(missing_ok=True)
 
 
 def _age(path: Path) -> float:

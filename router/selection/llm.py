@@ -14,7 +14,7 @@ import anyio
 
 from ...catalog import Tool
 from ...catalog.errors import ModelError, RoutingError
-from ..records import Candidate, Intent, Selection, Usage
+from ..records import AFTER_FAILURE, Candidate, Intent, Selection, Usage
 from .answer import Answer, AnswerError
 from .check import Checked, check_answer
 from .models import ModelSource
@@ -118,7 +118,7 @@ class LLMSelector:
         served = await self._fallback.select(request, candidates, intent)
         return replace(
             served,
-            served_by=f"{served.served_by} after llm failed",
+            served_by=served.served_by + AFTER_FAILURE,
             reason=f"{failure}; {served.reason}",
             usage=talk.usage,
             notes=(*talk.notes, *served.notes),

@@ -67,7 +67,7 @@ class RankSelector:
         best = candidates[0]
         confidence, why, measured = self._confidence(candidates, intent)
         if measured and confidence < self._threshold:
-            reason = f"{best.name} ranks first, but {why}: confidence {confidence:.2f} is below {self._threshold:g}"
+            reason = f"{best.name} ranks first, but {why}: fit {confidence:.2f} is below {self._threshold:g}"
             return Selection(abstained=True, confidence=1 - confidence, reason=reason)
         call = extract_call(best.tool, request, self._clock)
         return Selection(calls=(call,), confidence=confidence, reason=f"{best.name} ranks first; {why}")
@@ -79,9 +79,10 @@ class RankSelector:
             return NAMED, "the request names it", False
         scale = self._scales.of(intent.language) if self._scales is not None else None
         if scale is None:
-            return UNKNOWN, f"no yardstick for requests in {intent.language!r}", False
+            return UNKNOWN, f"too few tools describe themselves in {intent.language!r} to judge whether any fits", False
         reached = reach(candidates)
         if reached is None:
             return UNKNOWN, "nothing was compared by meaning", False
         share = reached / scale.typical
-        return scale.confidence(reached), f"the nearest tool has {share:.0%} of the cosine of a tool's own words", True
+        why = f"the nearest tool is {share:.0%} as similar to the request as to its own description"
+        return scale.confidence(reached), why, True

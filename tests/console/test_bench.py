@@ -13,6 +13,8 @@ from toolpath.console.bench import bench
 from toolpath.router.evaluation import QueryError
 from typer.testing import CliRunner
 
+from .conftest import Toolpath
+
 TOOLS = [
     {"name": "refund_order", "description": "Pays a customer's money back for an order.", "category": "billing"},
     {"name": "cancel_order", "description": "Cancels an order before it is shipped.", "category": "orders"},
@@ -145,3 +147,12 @@ def test_labels_that_the_catalog_lacks_are_an_error(tmp_path: Path) -> None:
     assert isinstance(result.exception, QueryError)
     assert "'refund_ordr'" in str(result.exception)
     assert "did you mean 'refund_order'?" in str(result.exception)
+
+
+def test_a_model_that_never_answers_is_not_passed_off_as_measured(toolpath: Toolpath, tmp_path: Path) -> None:
+    pytest.importorskip("pydantic_ai", reason="the extra llm is not installed")
+    run(tmp_path)  # writes the catalog and the requests
+    files = (str(tmp_path / "tools.jsonl"), str(tmp_path / "queries.jsonl"))
+    done = toolpath("bench", *files, "--embedder", "hash", "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert done.code == 1
+    assert "warning: the model failed for 5 of 5 requests" in done.err

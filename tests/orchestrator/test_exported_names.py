@@ -8,6 +8,13 @@ import sys
 import toolpath.orchestrator as face
 
 PUBLIC = {
+    "BindingError",
+    "CycleError",
+    "DuplicateStepError",
+    "InputError",
+    "PipelineError",
+    "ToolError",
+    "UnknownStepError",
     "Attempt",
     "CallContext",
     "Degraded",

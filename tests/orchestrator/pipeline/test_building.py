@@ -243,3 +243,8 @@ def test_a_pipeline_of_ten_thousand_steps_builds_quickly() -> None:
     started = time.perf_counter()
     builder.build()
     assert time.perf_counter() - started < 10
+
+
+def test_a_number_in_place_of_a_retry_is_refused_with_the_right_form() -> None:
+    with pytest.raises(BindingError, match=r"retry takes a Retry, got 3: write retry=Retry\(attempts=3\)"):
+        PipelineBuilder().then(lambda: None, name="a", retry=3)  # type: ignore[arg-type]

@@ -165,6 +165,7 @@ async def test_a_tool_with_a_side_effect_is_tried_again_only_if_it_is_idempotent
         ({"permission": Permission.SAFE_READ}, 3),
         ({"permission": Permission.LOW_RISK_WRITE}, 1),
         ({"permission": Permission.HIGH_RISK_WRITE}, 1),
+        ({"idempotent": False}, 1),
         ({"permission": Permission.HIGH_RISK_WRITE, "idempotent": True}, 3),
     ],
 )

@@ -64,9 +64,9 @@ def test_far_below_the_catalogs_own_words_none_fits() -> None:
     own = "shows the current rain overview of a chosen rain region"
     right = selector.choose(own, search.search(own, 5), EN)
     wrong = selector.choose("qqq zzz", search.search("qqq zzz", 5), EN)
-    assert not right.abstained and right.calls[0].tool == "show_rain" and "own words" in right.reason
+    assert not right.abstained and right.calls[0].tool == "show_rain" and "own description" in right.reason
     assert wrong.abstained and wrong.calls == () and wrong.confidence > 0.665
-    assert "is below 0.335" in wrong.reason and right.confidence > 0.6
+    assert "fit 0." in wrong.reason and "is below 0.335" in wrong.reason and right.confidence > 0.6
 
 
 def test_a_threshold_of_zero_turns_nothing_away_and_a_high_one_nearly_everything() -> None:
@@ -171,5 +171,5 @@ async def test_the_router_uses_the_scale_of_its_own_retriever() -> None:
     catalog = topic_catalog()
     router = Router(catalog, embedder=HashEmbedder())
     decision = await router.route("shows the current salmon overview of a region")
-    assert decision.calls[0].tool == "show_salmon" and "of a tool's own words" in decision.selection.reason
+    assert decision.calls[0].tool == "show_salmon" and "own description" in decision.selection.reason
     assert (await router.route("quantum entanglement teleporters")).confidence < decision.confidence
