@@ -35,8 +35,14 @@ def test_the_pipeline_prints_what_the_readme_says(capsys: pytest.CaptureFixture[
     assert re.sub(r"\d\.\d\d s", "… s", printed) == re.sub(r"\d\.\d\d s", "… s", shown)
 
 
+def test_the_second_pipeline_serves_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    code = next(block for block in blocks("python") if 'PipelineBuilder("offer")' in block)
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out == "12.5 at Oslo; no reviews\n"
+
+
 def test_the_routing_example_finds_the_right_tool(capsys: pytest.CaptureFixture[str]) -> None:
-    code = next(block for block in blocks("python") if "Router(Catalog(" in block)
+    code = next(block for block in blocks("python") if "Router(catalog)  " in block)
     space: dict[str, object] = {"__name__": "readme"}
     exec(compile(code, "README.md", "exec"), space)
     assert 'get_weather(city="Rome")' in capsys.readouterr().out
