@@ -1,6 +1,10 @@
 """Fixtures that every test may use."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("toolpath", deadline=None)  # a busy machine is no failure
+settings.load_profile("toolpath")
 
 
 @pytest.fixture(params=["asyncio", "trio"])

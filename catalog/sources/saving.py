@@ -13,7 +13,7 @@ import yaml
 from ..tool import Tool
 from .reading import write_tools
 from .shape import Entry
-from .text_files import SUFFIXES
+from .text_files import SUFFIXES, reads_as_text
 
 
 def save_tools(
@@ -58,8 +58,13 @@ class _PlainDumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Quotes text with YAML's own line breaks in it (NEL, LS, PS): unquoted they would come back as spaces."""
-    style = '"' if any(char in text for char in "\x85\u2028\u2029") else None
+    """Quotes text that would come back as something else.
+
+    That is text with YAML's own line breaks in it (NEL, LS, PS), which would be read as spaces, and text that our own
+    reading takes for a number although YAML 1.1, after which PyYAML writes, does not (``1e5``).
+    """
+    breaks = any(char in text for char in "\x85\u2028\u2029")
+    style = None if reads_as_text(text) and not breaks else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

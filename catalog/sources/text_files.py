@@ -35,7 +35,9 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ToolFormatError(f"line {line} is not UTF-8 (byte {error.start})", source=str(path)) from None
+        raise ToolFormatError(
+            f"line {line} is not UTF-8 (byte {error.start}); save the file as UTF-8", source=str(path)
+        ) from None
 
 
 def json_lines(text: str, source: str) -> Iterator[tuple[int, Any | ToolFormatError]]:
@@ -132,3 +134,9 @@ for _kind, _pattern, _first in (
     ("merge", r"<<", "<"),
 ):
     _StrictLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(f"^(?:{_pattern})$"), list(_first))
+
+
+def reads_as_text(word: str) -> bool:
+    """Whether `parse_yaml` takes an unquoted `word` for text, and not for a number, a truth value or nothing."""
+    resolvers = _StrictLoader.yaml_implicit_resolvers.get(word[:1], [])
+    return not any(pattern.match(word) for _, pattern in resolvers)

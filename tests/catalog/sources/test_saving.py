@@ -98,3 +98,12 @@ def test_reading_a_saved_foreign_tool_still_knows_its_original(tmp_path: Path) -
     (tool,) = load_catalog(tmp_path / "t.jsonl")
     save_tools(tmp_path / "back.json", [tool], shape="mcp")
     assert json.loads((tmp_path / "back.json").read_text()) == [entry]
+
+
+@pytest.mark.parametrize(
+    "name", ["1e5", "0E0", "-1E-3", "1e+5", "true", "~", "null", "12", "0x1", "1_0", "on", "=", "<<"]
+)
+def test_a_name_that_looks_like_a_number_stays_text(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "t.yaml"
+    save_tools(file, [Tool(name=name)])
+    assert [tool.name for tool in load_catalog(file)] == [name]
