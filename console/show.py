@@ -114,4 +114,6 @@ def _show_tool(tool: Tool, as_json: bool) -> None:
             OUT.print(f"  {_safe(example)}")
     if tool.returns:
         OUT.print("\n[bold]returns[/bold]")
-        OUT.print(Syntax(harmless(json.dumps(tool.returns, ensure_ascii=False, indent=2)), "json", background_color="default"))
+        OUT.print(
+            Syntax(harmless(json.dumps(tool.returns, ensure_ascii=False, indent=2)), "json", background_color="default")
+        )

@@ -37,6 +37,8 @@ def load_catalog(spec: str | os.PathLike[str], *, strict: bool = True) -> Catalo
         DuplicateToolError: (when strict) two tools claim one name; names both sources.
     """
     name = os.fspath(spec)
+    if not name:
+        raise CatalogError("no catalog is named: give a file, a folder or module:attribute")
     path = Path(name)
     if path.is_dir():
         return _from_files(_files_in(path), strict)

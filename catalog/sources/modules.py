@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ def load_object(spec: str) -> Any:
     """What ``module:attribute`` stands for. The current directory is put on ``sys.path``.
 
     Raises:
-        CatalogError: no such module or attribute. What the module itself raises on import passes through.
+        CatalogError: no such module or attribute, or the module fails to import; its own exception is the cause.
     """
     match = _MODULE_ATTRIBUTE.fullmatch(spec)
     if match is None:
@@ -39,14 +40,17 @@ def load_from_module(spec: str) -> Catalog | list[Tool]:
     """The catalog or the tools that ``module:attribute`` stands for.
 
     Raises:
-        CatalogError: no such module or attribute, or it holds no tools. What the module itself raises on import
-            passes through.
+        CatalogError: no such module or attribute, the module or its function fails, or it holds no tools. What the
+            module or the function raised is the cause.
     """
     found = load_object(spec)
     if inspect.iscoroutinefunction(found):
         raise CatalogError(f"{spec!r} is async; give a plain function")
     if callable(found) and not isinstance(found, (Tool, Catalog)):
-        found = found()
+        try:
+            found = found()
+        except (Exception, SystemExit) as error:
+            raise CatalogError(f"{spec!r} cannot be called for its tools: {_failure(error)}") from error
     if isinstance(found, Catalog):
         return found
     if isinstance(found, Tool):
@@ -69,9 +73,23 @@ def _imported(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # The module is there; something that it imports is not.
-        raise CatalogError(f"there is no module {error.name!r} in {here!r} or among the installed packages") from None
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            missing = f"there is no module {error.name!r} in {here!r} or among the installed packages"
+            raise CatalogError(missing) from None
+        raise CatalogError(f"the module {module!r} cannot be imported: {_failure(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise CatalogError(f"the module {module!r} cannot be imported: {_failure(error)}") from error
+
+
+def _failure(error: BaseException) -> str:
+    """What somebody's code raised, and where: ``ValueError: no such file (tools.py, line 12)``."""
+    said = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    file, line = "", None
+    if isinstance(error, SyntaxError):
+        file, line = error.filename or "", error.lineno
+    elif frames := traceback.extract_tb(error.__traceback__):
+        file, line = frames[-1].filename, frames[-1].lineno
+    return f"{said} ({Path(file).name}, line {line})" if file else said
 
 
 def _attribute(module: Any, path: str, spec: str) -> Any:

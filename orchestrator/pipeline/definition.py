@@ -146,9 +146,15 @@ def read_document(file: Path) -> Any:
         _check_size(content)
     except OSError as error:
         raise PipelineError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise PipelineError(
+            f"{file.name} is not valid YAML or JSON: byte {error.start} is not UTF-8; save the file as UTF-8"
+        ) from error
     except yaml.MarkedYAMLError as error:
         where = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        raise PipelineError(f"{file.name} is not valid YAML or JSON: {error.problem or error.context}{where}") from error
+        raise PipelineError(
+            f"{file.name} is not valid YAML or JSON: {error.problem or error.context}{where}"
+        ) from error
     except RecursionError as error:
         raise PipelineError(f"{file.name} is not valid YAML or JSON: nested too deeply") from error
     except (yaml.YAMLError, CatalogError, ValueError) as error:  # such as a day that does not exist
@@ -159,7 +165,7 @@ def read_document(file: Path) -> Any:
 class _Loader(yaml.SafeLoader):
     """Refuses a key that is there twice, where YAML would silently keep the last: a step would be lost."""
 
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen: set[tuple[str, str]] = set()
         for key, _ in node.value:

@@ -1,5 +1,9 @@
 """`toolpath route` and `toolpath index` find tools and keep what they embedded."""
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +73,45 @@ def test_rules_of_ones_own_are_read(toolpath: Toolpath, catalog_file: str, tmp_p
     done = toolpath("route", catalog_file, "flights", "--rules", str(rules), "--embedder", "hash")
     assert done.code == 2
     assert "colour" in done.err
+
+
+def _command(encoding: str, *arguments: str | bytes) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-m", "toolpath.console.app", *arguments],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_no_character_is_too_much_for_the_terminal(catalog_file: str, encoding: str, tmp_path: Path) -> None:
+    arguments = ("route", catalog_file, "天气 \udcff", "--embedder", "hash", "--index", str(tmp_path / "i"))
+    told = _command(encoding, *arguments)
+    assert (told.returncode, told.stderr) == (0, b"")
+    decision = _command(encoding, *arguments, "--json")
+    assert json.loads(decision.stdout)["request"] == "天气 \udcff"
+
+
+def test_json_is_no_crash_when_standard_output_is_closed(
+    toolpath: Toolpath, catalog_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert toolpath("show", catalog_file, "--json").code == 0
+
+
+def test_a_cache_that_cannot_be_written_does_not_stop_the_routing(
+    toolpath: Toolpath, catalog_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    done = toolpath("route", catalog_file, "find flights between two cities", "--embedder", "hash", "--json")
+    assert done.json["ranking"][0] == "flights.search"
+    assert "the index is not kept for the next time" in done.err
+
+
+def test_an_index_folder_that_cannot_be_made_is_named(toolpath: Toolpath, catalog_file: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = toolpath("index", catalog_file, "-o", str(tmp_path / "file" / "i"), "--embedder", "hash")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: the index cannot be kept in ")

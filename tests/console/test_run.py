@@ -147,3 +147,37 @@ def test_ctrl_c_shows_the_partial_report_and_leaves_within_a_second(tmp_path: Pa
     assert process.returncode == 130
     assert "loud" in out
     assert "interrupted" in err
+
+
+def talks(word: str) -> str:
+    print("chatter")
+    return f"\x1b[31m{word}\t\u202e"
+
+
+def test_what_steps_print_does_not_spoil_the_json(toolpath: Toolpath, tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"steps: {{a: {{function: '{HERE}:talks'}}}}", encoding="utf-8")
+    done = toolpath("run", str(file), "-i", "word=x", "--json")
+    assert done.json["outcome"] == "succeeded"
+    assert done.err == "chatter\n"
+
+
+def test_what_steps_return_cannot_steer_the_terminal(toolpath: Toolpath, tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"steps: {{a: {{function: '{HERE}:talks'}}}}", encoding="utf-8")
+    assert "\n  \\x1b[31mx " in (out := toolpath("run", str(file), "-i", "word=x").out)
+    assert "\\u202e" in out
+
+
+@pytest.mark.parametrize("text", ["[1]", "", "d: 2025-13-45", "{a: 1, a: 2}", "[" * 3000, "&a [*a]"])
+def test_an_inputs_file_that_cannot_be_used_is_one_line(
+    toolpath: Toolpath, pipeline_file: str, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "in.yaml").write_text(text, encoding="utf-8")
+    done = toolpath("run", pipeline_file, "--inputs", str(tmp_path / "in.yaml"))
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "in.yaml" in done.err
+
+
+def test_a_timeout_that_is_no_number_is_refused(toolpath: Toolpath, pipeline_file: str) -> None:
+    assert toolpath("run", pipeline_file, "-i", "word=x", "--timeout", "nan").code == 2

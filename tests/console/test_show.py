@@ -1,6 +1,10 @@
 """`toolpath show` shows catalogs and tools, to people and to programs."""
 
+import json
 from pathlib import Path
+
+import pytest
+from toolpath.console import output
 
 from .conftest import Toolpath
 
@@ -70,3 +74,49 @@ def test_markup_in_a_description_is_text(toolpath: Toolpath, tmp_path: Path) -> 
     assert "a[bold]" in done.out
     assert "[red]not red[/red] [/nope]" in done.out
     assert "[/nope]" in toolpath("show", str(file), "a[bold]").out
+
+
+HOSTILE = "red \x1b[31mRED\x1b]0;title\x07 \u202ertl\r\x08"
+
+
+def test_a_description_cannot_steer_the_terminal(toolpath: Toolpath, tmp_path: Path) -> None:
+    tool = {
+        "name": "evil",
+        "description": HOSTILE,
+        "category": HOSTILE,
+        "owner": HOSTILE,
+        "examples": [HOSTILE],
+        "parameters": {"properties": {"p\x1b[1m": {"type": "string", "description": HOSTILE}}},
+        "returns": {"description": "\u202e"},
+    }
+    file = tmp_path / "tools.jsonl"
+    file.write_text(json.dumps(tool), encoding="utf-8")
+    for done in (toolpath("show", str(file)), toolpath("show", str(file), "evil")):
+        assert done.code == 0
+        assert "\\x1b[31mRED" in done.out
+        assert all(char.isprintable() or char == "\n" for char in done.out)
+
+
+def test_an_error_is_one_line_however_narrow_the_terminal(
+    toolpath: Toolpath, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(output.ERR, "_width", 20)
+    done = toolpath("show", str(tmp_path / ("long" * 20 + ".jsonl")))
+    assert done.err.count("\n") == 1
+
+
+def test_what_a_module_prints_does_not_spoil_the_json(
+    toolpath: Toolpath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "talkative_tools.py").write_text("print('hello')\ntools = []\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = toolpath("show", "talkative_tools:tools", "--json")
+    assert done.json["count"] == 0
+    assert done.err == "hello\n"
+
+
+def test_ctrl_c_says_that_it_was_heard(toolpath: Toolpath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "interrupted_tools.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = toolpath("show", "interrupted_tools:tools")
+    assert (done.code, done.out, done.err) == (130, "", "interrupted\n")

@@ -246,9 +246,37 @@ def test_clashes_in_a_module_are_errors_or_left_out(module: str) -> None:
     assert (len(catalog), len(catalog.left_out)) == (1, 1)
 
 
-def test_what_a_module_fails_to_import_itself_is_shown_as_it_is(module: str) -> None:
-    with pytest.raises(ModuleNotFoundError, match="surely_not_installed"):
+def test_what_a_module_fails_to_import_itself_is_told_with_its_place_and_kept_as_the_cause(module: str) -> None:
+    with pytest.raises(CatalogError, match=r"surely_not_installed.*\(broken_tools\.py, line \d+\)") as caught:
         load_catalog("broken_tools:x")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("raise ValueError('boom')", r"cannot be imported: ValueError: boom \(hostile\.py, line 1\)"),
+        ("def (", r"SyntaxError: .*\(hostile\.py, line 1\)"),
+        ("import sys; sys.exit(7)", r"SystemExit: 7 \(hostile\.py, line 1\)"),
+        (
+            "\ndef tools(): raise KeyError('no')",
+            r"cannot be called for its tools: KeyError: 'no' \(hostile\.py, line 2\)",
+        ),
+    ],
+)
+def test_a_module_that_fails_is_an_error_of_the_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, says: str
+) -> None:
+    (tmp_path / "hostile.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hostile", raising=False)
+    with pytest.raises(CatalogError, match=says):
+        load_catalog("hostile:tools")
+
+
+def test_no_name_is_not_the_current_folder() -> None:
+    with pytest.raises(CatalogError, match="no catalog is named"):
+        load_catalog("")
 
 
 def test_every_public_tool_list_loads() -> None:

@@ -1,5 +1,6 @@
 """Pipelines from YAML and JSON build and run like those from Python, and say where they are wrong."""
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -208,3 +209,58 @@ def test_names_may_be_in_any_language() -> None:
 def test_an_input_type_that_is_none_is_refused_when_building(declared: Any) -> None:
     with pytest.raises(PipelineError, match="the definition: input 'x' is neither a type, 'any' nor a JSON Schema"):
         build({"a": {"value": 1}}, inputs={"x": declared})
+
+
+_LAUGHS = "\n".join(
+    f"      {name}: &{name} [{', '.join([f'*{before}'] * 9)}]"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"steps:\n  s:\n    value:\n      a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n{_LAUGHS}\n", "more than 500,000 values"),
+        ("steps: {s: {value: &a [*a]}}", "nested more than 128 levels"),
+        ("steps: {s: {value: " + "[" * 3000 + "]" * 3000 + "}}", "nested too deeply"),
+        ("steps: {s: {value: 2025-13-45}}", "month must be in 1..12"),
+        ("steps: {s: {value: " + "9" * 5000 + "}}", "4300 digits"),
+        ("steps:\n  s: {value: 1}\n  s: {value: 2}\n", r"the key 's' is there twice in one object \(line 3\)"),
+    ],
+    ids=["laughs", "circle", "deep", "no day", "huge number", "twice"],
+)
+def test_hostile_yaml_is_refused_in_one_sentence(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(PipelineError, match=rf"^p\.yaml is not valid YAML or JSON: .*{says}"):
+        load_pipeline(tmp_path / "p.yaml")
+
+
+def test_references_within_yaml_and_dates_are_fine(tmp_path: Path) -> None:
+    text = "steps:\n  s: {value: [&a {x: 1}, {<<: *a, x: 2}, *a, 2025-03-31]}\n"
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    assert load_pipeline(tmp_path / "p.yaml").run_sync().value("s") == [
+        {"x": 1},
+        {"x": 2},
+        {"x": 1},
+        datetime.date(2025, 3, 31),
+    ]
+
+
+def test_json_may_be_indented_with_tabs(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text('{\n\t"steps": {"a": {"value": 1}}\n}', encoding="utf-8")
+    assert load_pipeline(tmp_path / "p.json").run_sync().value("a") == 1
+
+
+@pytest.mark.parametrize(("content", "says"), [(None, "the file: must be an object, is null"), ([], "is array")])
+def test_a_definition_that_is_no_object_is_told_without_private_names(content: Any, says: str) -> None:
+    with pytest.raises(PipelineError, match=says):
+        build_definition(content)
+
+
+def test_a_function_whose_module_ends_the_program_is_an_error_of_its_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaves_at_once.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PipelineError, match=r"step 'a': .*SystemExit: 3 \(leaves_at_once\.py, line 2\)"):
+        build({"a": {"function": "leaves_at_once:f"}})

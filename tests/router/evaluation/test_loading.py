@@ -111,8 +111,10 @@ def test_a_malformed_row_names_file_line_and_field(tmp_path: Path, row: Any, fie
         ("{", "not JSON"),
         ("[1]", "expected a JSON object, got a list"),
         ("null", "expected a JSON object, got null"),
-        ("[" * 100_000, "not JSON"),
-        ('{"id": "1", "query": "\\ud800", "tools": ["a"]}', "surrogate"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": "1", "n": ' + "9" * 5_000 + "}", "4300 digits"),
+        ('{"id": "1", "id": "2"}', "the key 'id' is there twice"),
+        ('{"id": "1", "query": "a", "tools": ["a"], "lang": NaN}', "NaN is not a JSON number"),
     ],
 )
 def test_a_line_that_is_no_object_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:
@@ -143,3 +145,8 @@ def test_bytes_that_are_no_text_are_an_error(tmp_path: Path) -> None:
     file.write_bytes(b'{"id": "\xff"}')
     with pytest.raises(QueryError, match="not UTF-8 text: byte 8"):
         load_queries(file)
+
+
+def test_half_a_surrogate_pair_is_refused_where_it_is(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=r"line 1, field 'query': holds an unpaired surrogate"):
+        load_queries(write(tmp_path, '{"id": "1", "query": "\\ud800", "tools": ["a"]}'))

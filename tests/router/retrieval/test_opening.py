@@ -44,3 +44,12 @@ def test_another_model_is_refused_or_rebuilds_and_saves(
     other.tools.clear()
     open_retriever(catalog, tmp_path, other)
     assert other.tools == []
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_embedded(
+    catalog: Catalog, embedder: RecordingEmbedder, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        open_retriever(catalog, tmp_path / "file" / "index", embedder)
+    assert embedder.tools == []

@@ -1,5 +1,6 @@
 """An index in a folder: what comes back, what is refused, what a crash leaves."""
 
+import errno
 import json
 import time
 from pathlib import Path
@@ -227,3 +228,35 @@ def test_a_folder_of_something_else_is_not_written_over(
         Retriever(catalog, embedder).save(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == '{"name": "a web app"}'
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("steps", range(7))
+def test_a_full_disk_is_not_left_full_of_a_save_that_failed(
+    catalog: Catalog, embedder: RecordingEmbedder, folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    expected = ranking(Retriever(catalog, embedder, index=folder))
+    left = iter(range(steps))
+    fsync = store.os.fsync
+
+    def full(handle: int) -> None:
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    retriever = Retriever(Catalog([*catalog, Tool(name="new_tool")]), embedder, index=folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.os, "fsync", full)
+        try:
+            retriever.save(folder)
+        except OSError:
+            assert steps < 6
+    if steps < 5:  # the manifest was not renamed yet
+        assert sorted(path.name for path in folder.iterdir()) == before
+    assert ranking(Retriever(catalog, embedder, index=folder)) == expected
+
+
+def test_a_manifest_nested_without_end_is_refused(catalog: Catalog, embedder: RecordingEmbedder, folder: Path) -> None:
+    (folder / "manifest.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(IndexMismatchError, match=r"toolpath index --rebuild"):
+        Retriever(catalog, embedder, index=folder)
