@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .digest import digest_of
-from .errors import DuplicateToolError, ToolFormatError, UnknownToolError, did_you_mean
+from .errors import CatalogError, DuplicateToolError, ToolFormatError, UnknownToolError, did_you_mean
 from .tool import MAX_NAME_LENGTH, Tool
 
 
@@ -57,8 +57,13 @@ class Catalog:
         """Adds tools, all or none of them.
 
         Raises:
+            CatalogError: something else than a `Tool` is given.
             DuplicateToolError: a name or alias is taken; the message names both sources.
         """
+        for tool in tools:
+            if not isinstance(tool, Tool):
+                hint = "; make a tool of it with @tool" if callable(tool) else ""
+                raise CatalogError(f"{tool!r} is not a Tool{hint}")
         with self._lock:
             grown, aliases = dict(self._tools), dict(self._aliases)
             for tool in tools:

@@ -210,6 +210,10 @@ class PipelineBuilder:
         )
 
     def _name_of(self, target: StepLike) -> str:
+        if not isinstance(target, str | Tool | Constant) and not callable(target):
+            raise BindingError(
+                f"{target!r} is no function, tool or name of a tool; was the function called by mistake?"
+            )
         name = target if isinstance(target, str) else getattr(target, "name", None) or getattr(target, "__name__", None)
         if not isinstance(name, str) or name == "<lambda>" or isinstance(target, Constant):
             raise BindingError(f"{target!r} has no name of its own: give the step one with name=")

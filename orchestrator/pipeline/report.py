@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...catalog import ErrorInfo
+from ...catalog.errors import did_you_mean
 from ..runtime.shaping import shown_as_json
 from .drawing import mermaid
 from .outcomes import FallbackPolicy, StepOutcome
@@ -213,6 +214,8 @@ class RunReport:
         Raises:
             KeyError: there is no such step, or it gave nothing that was kept.
         """
+        if step not in self.steps:
+            raise KeyError(f"there is no step {step!r}{did_you_mean(step, self.steps)}")
         report = self.steps[step]
         if report.outcome is not StepOutcome.SUCCEEDED or not report.kept:
             state = str(report.outcome) if report.kept else "dropped after its last reader"

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from toolpath.catalog import Catalog, CatalogChange, DuplicateToolError, Tool, UnknownToolError
+from toolpath.catalog import Catalog, CatalogChange, CatalogError, DuplicateToolError, Tool, UnknownToolError
 
 
 def test_tools_are_found_by_name_and_alias_in_the_order_they_were_added() -> None:
@@ -145,3 +145,10 @@ def test_the_nearest_of_40_000_names_is_suggested(large: Catalog) -> None:
 def large() -> Catalog:
     shared: Any = {}
     return Catalog(Tool(name=f"search_files_{i}", parameters=shared) for i in range(40_000))
+
+
+def test_a_plain_function_is_refused_with_the_way_out() -> None:
+    with pytest.raises(CatalogError, match="make a tool of it with @tool"):
+        Catalog([len])  # type: ignore[list-item]
+    with pytest.raises(CatalogError, match="'name' is not a Tool"):
+        Catalog(["name"])  # type: ignore[list-item]

@@ -248,3 +248,14 @@ def test_a_pipeline_of_ten_thousand_steps_builds_quickly() -> None:
 def test_a_number_in_place_of_a_retry_is_refused_with_the_right_form() -> None:
     with pytest.raises(BindingError, match=r"retry takes a Retry, got 3: write retry=Retry\(attempts=3\)"):
         PipelineBuilder().then(lambda: None, name="a", retry=3)  # type: ignore[arg-type]
+
+
+def test_a_result_in_place_of_a_function_is_refused() -> None:
+    with pytest.raises(BindingError, match=r"\[1\] is no function.*called by mistake"):
+        PipelineBuilder().then([1])  # type: ignore[arg-type]
+
+
+def test_asking_for_an_unknown_step_suggests_near_names() -> None:
+    report = PipelineBuilder().then(constant(1), name="boom").build().run_sync()
+    with pytest.raises(KeyError, match="did you mean 'boom'"):
+        report.value("bom")
