@@ -229,6 +229,8 @@ def _check(requests: Sequence[str], k: int) -> None:
     if k < 1:
         raise RoutingError(f"k must be at least 1, is {k}")
     for place, request in enumerate(requests):
+        if not isinstance(request, str):
+            raise RoutingError(f"a request must be text, is of type {type(request).__name__}")
         if not request.strip():
             where = f" (number {place} of the list)" if len(requests) > 1 else ""
             raise RoutingError(f"the request is blank{where}: there is nothing to route")

@@ -6,6 +6,7 @@ gone; the three are merged when the delta has grown to a part of the base.
 
 from __future__ import annotations
 
+import copy
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -136,8 +137,8 @@ class LexicalIndex:
         return [[term for _, term, holds in found if holds[at]] for at in range(len(keys))]
 
     def copy(self) -> LexicalIndex:
-        """An index that goes its own way from here on."""
-        return LexicalIndex.from_arrays(self.to_arrays())
+        """An index that goes its own way from here on; rows stay what they are, in both."""
+        return copy.deepcopy(self)
 
     def merge(self) -> None:
         """Merges delta and base and forgets rows and terms that are gone; rows are numbered anew."""

@@ -175,8 +175,15 @@ class FaissIndex:
         return twin
 
     def save(self, path: Path) -> None:
-        """Writes the vectors as a FAISS file; the keys are the caller's to keep, in the order of `keys`."""
-        self._faiss.write_index(self._index, str(path))
+        """Writes the vectors as a FAISS file; the keys are the caller's to keep, in the order of `keys`.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        try:
+            self._faiss.write_index(self._index, str(path))
+        except RuntimeError as error:  # what FAISS makes of a full disk or a folder that is gone
+            raise OSError(f"{path} cannot be written: is the disk full, or the folder gone?") from error
 
     @classmethod
     def load(cls, path: Path, keys: Sequence[str], dimension: int) -> FaissIndex:

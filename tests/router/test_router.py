@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import anyio
 import pytest
@@ -54,6 +55,13 @@ async def test_a_blank_request_is_refused(blank: str) -> None:
         await small_router().route(blank)
     with pytest.raises(RoutingError, match=r"number 1 of the list"):
         await small_router().route_many(["weather", blank])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("request_", [None, 3, b"weather"])
+async def test_a_request_that_is_no_text_is_refused(request_: Any) -> None:
+    with pytest.raises(RoutingError, match="must be text, is of type"):
+        await small_router().route(request_)
 
 
 @pytest.mark.anyio

@@ -260,3 +260,16 @@ def test_a_manifest_nested_without_end_is_refused(catalog: Catalog, embedder: Re
     (folder / "manifest.json").write_text("[" * 100_000, encoding="utf-8")
     with pytest.raises(IndexMismatchError, match=r"toolpath index --rebuild"):
         Retriever(catalog, embedder, index=folder)
+
+
+def test_a_search_after_a_change_was_saved_ranks_like_a_new_index(
+    catalog: Catalog, embedder: RecordingEmbedder, folder: Path
+) -> None:
+    changed = Catalog(
+        tool.model_copy(update={"description": f"Changed: {tool.description}"}) if place % 2 else tool
+        for place, tool in enumerate(catalog)
+    )
+    retriever = Retriever(changed, embedder, index=folder)
+    retriever.refresh()
+    retriever.save(folder)
+    assert ranking(retriever) == ranking(Retriever(changed, embedder))

@@ -126,3 +126,8 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v.faiss").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="cannot be read"):
         FaissIndex.load(tmp_path / "v.faiss", keys, SIZE)
+
+
+def test_vectors_that_cannot_be_written_are_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="cannot be written"):
+        FaissIndex(4).save(tmp_path / "nowhere" / "tools.faiss")
