@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, is_typeddict
 
@@ -159,14 +159,24 @@ def _short(value: Any, limit: int = 60) -> str:
 
 
 def input_from_text(wanted: Input, text: str) -> Any:
-    """What a text typed at a command line means for an input: itself where text is wanted, else the JSON in it.
+    """What a text typed at a command line means for an input: itself where text is wanted, else what it spells.
 
-    Text that fits neither way comes back as it is, so that `check_inputs` can say what was expected.
+    That is the JSON in it, or a date, a path, a number and the like in the usual notation of its type. Text that fits
+    in no way comes back as it is, so that `check_inputs` can say what was expected.
     """
-    if not any(value_fault(text, one) for one in wanted.types):
-        return text
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return text if any(value_fault(value, one) for one in wanted.types) else value
+    for reading in _readings(wanted, text):
+        if not any(value_fault(reading, one) for one in wanted.types):
+            return reading
+    return text
+
+
+def _readings(wanted: Input, text: str) -> Iterator[Any]:
+    """What the text could stand for, most literal first."""
+    yield text
+    with contextlib.suppress(ValueError):
+        yield json.loads(text)
+    for one in wanted.types:
+        adapter = None if isinstance(one, JsonType) else _adapter(one)
+        if adapter is not None:
+            with contextlib.suppress(pydantic.ValidationError):
+                yield adapter.validate_strings(text)

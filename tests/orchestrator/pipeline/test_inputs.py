@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import enum
+import pathlib
+import uuid
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from typing import TypedDict as TypingTypedDict
@@ -15,6 +18,8 @@ from toolpath.catalog import Tool
 from toolpath.catalog.arguments import validation
 from toolpath.catalog.errors import BindingError, InputError
 from toolpath.orchestrator import PipelineBuilder, run_input
+from toolpath.orchestrator.pipeline.inputs import input_from_text
+from toolpath.orchestrator.pipeline.steps import Input
 from typing_extensions import TypedDict
 
 from tests.orchestrator.building import make_tool, returning, single
@@ -288,3 +293,23 @@ def test_checking_inputs_again_does_not_compile_their_schema_again(monkeypatch: 
     for _ in range(20):
         pipeline.prepare({"query": "x"})
     assert len(compiled) <= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (str, "7", "7"),
+        (int, "7", 7),
+        (bool, "true", True),
+        (list[int], "[1, 2]", [1, 2]),
+        (dt.date, "2025-03-31", dt.date(2025, 3, 31)),
+        (pathlib.Path, "a/b", pathlib.Path("a/b")),
+        (uuid.UUID, "00000000-0000-0000-0000-00000000000a", uuid.UUID(int=10)),
+        (decimal.Decimal, "1.50", decimal.Decimal("1.50")),
+        (dt.date, "yesterday", "yesterday"),
+        (Any, "x", "x"),
+    ],
+)
+def test_text_from_a_command_line_is_read_by_the_type_of_the_input(kind: Any, text: str, value: Any) -> None:
+    read = input_from_text(Input("x", (kind,), True, ()), text)
+    assert (read, type(read)) == (value, type(value))
