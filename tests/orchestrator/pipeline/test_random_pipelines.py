@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -222,7 +223,7 @@ def pipelines(draw: st.DrawFn, policies: Any = None, waits: bool = False) -> lis
 
 
 limits = st.sampled_from([None, 1, 2, 3])
-quietly = settings(max_examples=150, deadline=None)
+quietly = settings(max_examples=int(os.environ.get("CHAOS_EXAMPLES", "150")), deadline=None)
 
 
 def run(backend: str, plans: list[Plan], policy: FallbackPolicy, **options: Any) -> tuple[RunReport, Watch]:
