@@ -27,12 +27,17 @@ def test_the_sections_come_in_the_promised_order() -> None:
     assert re.findall(r"^## (.+)$", TEXT, flags=re.MULTILINE) == HEADINGS
 
 
+def _without_chance(report: str) -> str:
+    """The report without times, and without which of two steps that run side by side ends last."""
+    return re.sub(r"(?<=search_flights -> )\w+", "…", re.sub(r"\d\.\d\d s", "… s", report))
+
+
 def test_the_pipeline_prints_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
     code = next(block for block in blocks("python") if "PipelineBuilder" in block)
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
     printed = capsys.readouterr().out
     shown = next(block for block in blocks("text") if block.startswith("pipeline: failed (partial)"))
-    assert re.sub(r"\d\.\d\d s", "… s", printed) == re.sub(r"\d\.\d\d s", "… s", shown)
+    assert _without_chance(printed) == _without_chance(shown)
 
 
 def test_the_second_pipeline_serves_what_is_left(capsys: pytest.CaptureFixture[str]) -> None:
