@@ -42,7 +42,7 @@ def _options(
 
 def main() -> None:
     """Entry point of the `toolpath` command."""
-    # a model that is on this machine is loaded without asking its hub about it
+    # the tokenizers library warns on standard error when a process with its threads forks
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     tolerate_any_character()
     try:
