@@ -81,8 +81,7 @@ def open_index(
         IndexMismatchError: the given folder holds a damaged index or one of another model. An index in the cache
             is made anew instead.
     """
-    from ..router import Retriever, open_retriever
-    from ..router.retrieval import SentenceTransformerEmbedder
+    from ..router import Retriever, SentenceTransformerEmbedder, open_retriever
 
     embedder = embedder if embedder is not None else SentenceTransformerEmbedder()
     cached = folder is None

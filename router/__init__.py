@@ -10,7 +10,8 @@ from .router import Router
 from .selection import RankSelector, Selector
 
 if TYPE_CHECKING:
-    from .retrieval import Embedder, HashEmbedder, Retriever, SentenceTransformerEmbedder, open_retriever
+    from .embedding import Embedder, HashEmbedder, SentenceTransformerEmbedder
+    from .retrieval import Retriever, open_retriever
     from .selection import LLMSelector
 
 __all__ = [
@@ -40,11 +41,11 @@ __all__ = [
 ]
 
 _LATE = {
-    "Embedder": "retrieval",
-    "HashEmbedder": "retrieval",
+    "Embedder": "embedding",
+    "HashEmbedder": "embedding",
     "LLMSelector": "selection",
     "Retriever": "retrieval",
-    "SentenceTransformerEmbedder": "retrieval",
+    "SentenceTransformerEmbedder": "embedding",
     "open_retriever": "retrieval",
 }
 """Names whose modules import heavy libraries, loaded when they are first asked for."""

@@ -22,7 +22,7 @@ from .selection.rank import RankSelector
 from .tokens import CatalogCost
 
 if TYPE_CHECKING:
-    from .retrieval import Embedder
+    from .embedding import Embedder
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...catalog import Tool
-from ..retrieval.language import detect_language
+from ..language import detect_language
 from .lexicon import CategoryLexicon, content_terms
 
 KEPT = 3

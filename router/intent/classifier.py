@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ...catalog import Catalog, CatalogChange, Tool
+from ..language import detect_language
 from ..records import Intent
-from ..retrieval.language import detect_language
 from .caution import KEPT, MIN_LEAD, UNTRIED, Caution, fit_caution
 from .lexicon import CategoryLexicon, Ranking, content_terms
 from .names import NamedTool, NameIndex

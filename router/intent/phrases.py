@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ..retrieval.language import HAN, HANGUL, KANA, UNSPACED
+from ..language import HAN, HANGUL, KANA, UNSPACED
 
 _SPACELESS = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]")
 

@@ -10,9 +10,9 @@ import numpy as np
 from ...catalog import Tool
 from ...catalog.digest import digest_of_text
 from ...catalog.errors import EmbedderError
-from .embedders import Embedder, TextKind
+from ..embedding import Embedder, TextKind, Vectors
 from .text import parameter_texts, tool_text
-from .vectors import FaissIndex, Vectors
+from .vectors import FaissIndex
 
 Progress = Callable[[int, int], None]
 """Called with the number of tools embedded so far and the number to embed."""

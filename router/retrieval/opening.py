@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...catalog import Catalog
+from ..embedding import Embedder
 from .dense import Progress
-from .embedders import Embedder
 from .retriever import Retriever
 from .store import MANIFEST
 

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...catalog import Tool
+from ..embedding import Embedder, Vectors
+from ..language import language_shares
 from ..records import Candidate, Intent
 from .dense import DenseArm
-from .embedders import Embedder
 from .fusion import FusionWeights, exact_first, fuse, leading, standardise
-from .language import language_shares
 from .lexical import LexicalIndex
 from .text import words_and_terms
-from .vectors import Vectors
 
 PARAMETER_POOL = 20
 """Leading tools (at least; twice `k` when that is more) whose parameters are compared."""

@@ -12,15 +12,14 @@ from pathlib import Path
 
 from ...catalog import Catalog, CatalogChange, Tool
 from ...catalog.errors import EmbedderError, IndexMismatchError
+from ..embedding import Embedder, SentenceTransformerEmbedder, Vectors
 from ..records import Candidate, Intent
 from .dense import DenseArm, Progress, parameter_keys
-from .embedders import Embedder, SentenceTransformerEmbedder
 from .fusion import FusionWeights
 from .lexical import LexicalIndex
 from .ranking import CatalogView, Ranker, dense_scores, view_of
 from .store import REBUILD, SavedIndex, load_index, save_index
 from .text import tool_digest, tool_terms
-from .vectors import Vectors
 from .worker import BackgroundWorker, DeadlineExceededError
 
 MAX_REQUEST_CHARACTERS = 20_000

@@ -16,7 +16,7 @@ import snowballstemmer
 
 from ...catalog import Parameter, Tool, walk_parameters
 from ...catalog.digest import digest_of_text
-from .language import HAN, HANGUL, KANA, UNSPACED
+from ..language import HAN, HANGUL, KANA, UNSPACED
 
 _NO_SPACES = HAN + KANA + HANGUL + UNSPACED
 # Python's \w leaves out the combining vowel signs of Indic, Hebrew, Arabic and Thai words.

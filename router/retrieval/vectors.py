@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Vectors = npt.NDArray[np.float32]
+from ..embedding.protocol import Vectors
 
 
 class VectorIndex(Protocol):

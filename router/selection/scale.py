@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...catalog import Catalog, CatalogChange, Tool
+from ..language import detect_language
 from ..records import Candidate
-from ..retrieval.language import detect_language
 from ..searching import SearchesTools
 
 SAMPLE = 128

@@ -11,9 +11,8 @@ import pytest
 from toolpath.catalog import Catalog, Tool, ToolCall
 from toolpath.catalog.errors import EmbedderError
 from toolpath.router import Candidate, HashEmbedder, Intent, Retriever, Router, Selection
+from toolpath.router.embedding import TextKind, Vectors
 from toolpath.router.evaluation import Query, QueryError, evaluate, evaluate_sync
-from toolpath.router.retrieval.embedders import TextKind
-from toolpath.router.retrieval.vectors import Vectors
 
 from .builders import letters, query
 

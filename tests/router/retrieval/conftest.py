@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from toolpath.catalog import Catalog, Tool
 from toolpath.catalog.errors import EmbedderError
-from toolpath.router.retrieval import HashEmbedder
-from toolpath.router.retrieval.embedders import TextKind
+from toolpath.router.embedding import HashEmbedder, TextKind
 
 
 class RecordingEmbedder(HashEmbedder):

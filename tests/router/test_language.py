@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toolpath.router.retrieval.language import detect_language, language_shares
+from toolpath.router.language import detect_language, language_shares
 
 
 @pytest.mark.parametrize(

