@@ -21,7 +21,9 @@ CatalogArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
 EmbedderOption = Annotated[
     str | None,
-    typer.Option(help="A sentence-transformers model by name or path; 'hash' needs no model. Default: MiniLM."),
+    typer.Option(
+        help="minilm (default), multilingual, hash (no model), or a sentence-transformers model by name or path."
+    ),
 ]
 IndexOption = Annotated[
     Path | None, typer.Option(help="Folder of the index, made when it is not there. Default: in the user's cache.")
@@ -50,12 +52,18 @@ def open_catalog(spec: str, *, lenient: bool = False) -> Catalog:
 
 
 def open_embedder(name: str | None) -> Embedder | None:
-    """The embedder that an option names; None: the default one."""
+    """The embedder that an option names; None: the default one.
+
+    Raises:
+        MissingExtraError: the embedder needs an extra that is not installed.
+    """
     if name is None:
         return None
-    from ..router import HashEmbedder, SentenceTransformerEmbedder
+    from ..router.embedding.named import embedder_named
 
-    return HashEmbedder() if name == "hash" else SentenceTransformerEmbedder(name)
+    if not name.strip():
+        fail("--embedder is blank: name an embedder, or leave the option out")
+    return embedder_named(name)
 
 
 def open_selector(model: str | None, base_url: str | None, catalog: Catalog, retriever: Retriever) -> Selector | None:

@@ -1,0 +1,56 @@
+"""Embedders by the name that a user gives on a command line or in a configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from .hashing import HashEmbedder
+from .multilingual import MultilingualEmbedder
+from .protocol import Embedder
+from .sentence_transformer import SentenceTransformerEmbedder
+
+EMBEDDERS: dict[str, Callable[[], Embedder]] = {
+    "hash": HashEmbedder,
+    "minilm": SentenceTransformerEmbedder,
+    "multilingual": MultilingualEmbedder,
+}
+"""Embedders that have a short name of their own; every other name is a model of sentence-transformers."""
+
+_E5 = re.compile(r"intfloat/(?P<multilingual>multilingual-)?e5-(?:small|base|large)(?:-v2)?")
+E5_PREFIXES = ("query: ", "passage: ")
+"""What must stand before a request and before a tool text for E5, according to the models' cards: without it they lose
+accuracy, and nothing would tell the user why. Their files do not name these prompts themselves."""
+
+
+def embedder_named(name: str) -> Embedder:
+    """The embedder called `name`.
+
+    Args:
+        name: one of `EMBEDDERS`, or a model of sentence-transformers by its name on a hub or by its folder. A folder
+            whose path ends with a model's name ("…/intfloat/multilingual-e5-small") is taken for that model. The E5
+            models of intfloat get the prefixes that they were trained with.
+
+    Raises:
+        MissingExtraError: the embedder needs an extra that is not installed.
+        ValueError: `name` is blank.
+
+    Example:
+        >>> embedder_named("hash"), embedder_named("intfloat/multilingual-e5-small").knows("zh")
+        (HashEmbedder(512), True)
+    """
+    if not name.strip():
+        raise ValueError(f"an embedder needs a name: one of {', '.join(EMBEDDERS)}, or a model by name or folder")
+    if name in EMBEDDERS:
+        return EMBEDDERS[name]()
+    e5 = _E5.fullmatch("/".join(Path(name).parts[-2:]))
+    if e5 is None:
+        return SentenceTransformerEmbedder(name)
+    query_prefix, tool_prefix = E5_PREFIXES
+    return SentenceTransformerEmbedder(
+        name,
+        query_prefix=query_prefix,
+        tool_prefix=tool_prefix,
+        languages=None if e5["multilingual"] else ("en",),
+    )
