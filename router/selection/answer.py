@@ -75,7 +75,7 @@ def read_answer(text: str) -> Answer:
     Raises:
         AnswerError: there is no such JSON in the text.
     """
-    values = [found for value in _json_values(text) for found in (value if isinstance(value, list) else [value])]
+    values = [found for value in json_values(text) for found in (value if isinstance(value, list) else [value])]
     objects = [value for value in values if isinstance(value, dict)]
     for value in objects:
         if "calls" in value or "none_fits" in value:
@@ -113,7 +113,7 @@ def _validated(value: dict[str, Any]) -> Answer:
     return answer
 
 
-def _json_values(text: str) -> Iterator[Any]:
+def json_values(text: str) -> Iterator[Any]:
     """The JSON objects and lists in `text`, outermost ones, in order."""
     decoder = json.JSONDecoder()
     at = 0

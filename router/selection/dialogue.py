@@ -13,18 +13,17 @@ from pydantic_ai.messages import (
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
-    SystemPromptPart,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestParameters
-from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from ...catalog import Tool
 from .answer import Answer, AnsweredCall, AnswerError, answer_schema, read_answer
+from .asking import held_to, opening, text_of
 from .names import SafeNames
 from .prompts import (
     INSTRUCTIONS,
@@ -71,25 +70,20 @@ class JsonDialogue:
     def __init__(self, tools: Sequence[Tool], with_schema: bool) -> None:
         self._tools = tools
         self.settings: dict[str, Any] = {}
-        if with_schema:
-            schema = OutputObjectDefinition(
-                json_schema=answer_schema([tool.name for tool in tools]), name="tool_choice", strict=False
-            )
-            self.parameters = ModelRequestParameters(output_mode="native", output_object=schema)
-        else:
-            self.parameters = ModelRequestParameters()
+        schema = answer_schema([tool.name for tool in tools]) if with_schema else None
+        self.parameters = held_to(schema, "tool_choice")
 
     def opening(self, request: str) -> list[ModelMessage]:
         """Instructions, then the tools and the request."""
-        return _opening(INSTRUCTIONS + JSON_INSTRUCTIONS, json_prompt(self._tools, request))
+        return opening(INSTRUCTIONS + JSON_INSTRUCTIONS, json_prompt(self._tools, request))
 
     def read(self, response: ModelResponse) -> Answer:
         """The answer in the response's text."""
-        return read_answer(_text(response))
+        return read_answer(text_of(response))
 
     def repair(self, response: ModelResponse | None, prompt: str) -> list[ModelMessage]:
         """The wrong answer as it came, cut where it rambles, and what is wrong with it."""
-        said = TextPart(_text(response)[:MAX_REPLY_SHOWN] if response is not None else "")
+        said = TextPart(text_of(response)[:MAX_REPLY_SHOWN] if response is not None else "")
         return [ModelResponse(parts=[said]), ModelRequest(parts=[UserPromptPart(prompt)])]
 
 
@@ -121,12 +115,12 @@ class NativeDialogue:
 
     def opening(self, request: str) -> list[ModelMessage]:
         """Instructions, then the request; the tools travel in the parameters."""
-        return _opening(INSTRUCTIONS + NATIVE_INSTRUCTIONS, request_prompt(request))
+        return opening(INSTRUCTIONS + NATIVE_INSTRUCTIONS, request_prompt(request))
 
     def read(self, response: ModelResponse) -> Answer:
         """The tool calls of the response, or those that a model without tool calling wrote into its text."""
         parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
-        said = _text(response)
+        said = text_of(response)
         if parts:
             calls = [AnsweredCall(tool=part.tool_name, arguments=_arguments(part)) for part in parts]
         else:
@@ -148,14 +142,6 @@ class NativeDialogue:
             if isinstance(part, ToolCallPart)
         ]
         return [response or ModelResponse(parts=[TextPart("")]), ModelRequest(parts=[*parts, UserPromptPart(prompt)])]
-
-
-def _opening(instructions: str, prompt: str) -> list[ModelMessage]:
-    return [ModelRequest(parts=[SystemPromptPart(instructions), UserPromptPart(prompt)])]
-
-
-def _text(response: ModelResponse) -> str:
-    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
 
 
 def _arguments(part: ToolCallPart) -> dict[str, Any]:

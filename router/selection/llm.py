@@ -17,7 +17,7 @@ from ...catalog.errors import ModelError, RoutingError
 from ..records import AFTER_FAILURE, Candidate, Intent, Selection, Usage
 from .answer import Answer, AnswerError
 from .check import Checked, check_answer
-from .models import ModelSource
+from .models import ModelSource, NotHonouredError, has_json_schema
 from .prompts import cut_request, repair_prompt
 from .protocol import Selector
 from .rank import RankSelector
@@ -32,8 +32,6 @@ DEFAULT_TIMEOUT = 60.0
 """Seconds for one selection, repair included."""
 DEFAULT_SETTINGS = {"max_tokens": 4_096, "max_retries": 1}
 """Sent with every request: an answer is short, and behind a model that stays silent the ranking stands ready."""
-REFUSED_FORMS = frozenset({400, 404, 405, 415, 422, 501})
-"""HTTP statuses with which a server refuses a form of request that it has not got (tools, a JSON schema)."""
 
 
 class Mode(StrEnum):
@@ -131,7 +129,7 @@ class LLMSelector:
             for mode in others:
                 try:
                     return await self._converse(model, mode, talk)
-                except _NotHonouredError as error:
+                except NotHonouredError as error:
                     talk.notes.append(f"mode {mode}: {error}; asked again in mode {last}")
             return await self._converse(model, last, talk)
 
@@ -154,7 +152,7 @@ class LLMSelector:
             messages += dialogue.repair(talk.last_response, repair_prompt(problems, [t.name for t in talk.tools]))
             answer, checked, problems = await self._turn(model, dialogue, messages, talk)
         if answer is None or checked is None:
-            raise _NotHonouredError("; ".join(problems.values()))
+            raise NotHonouredError("; ".join(problems.values()))
         if checked.invented:
             raise ModelError(f"the model insists on tools that do not exist: {', '.join(map(repr, checked.invented))}")
         if problems:
@@ -176,7 +174,11 @@ class LLMSelector:
         self, model: Model, dialogue: Dialogue, messages: list[ModelMessage], talk: _Talk
     ) -> tuple[Answer | None, Checked | None, dict[str, str]]:
         """One request: the answer and the check of it (None when it cannot be read), and the problems."""
-        talk.last_response = response = await self._request(model, dialogue, messages)
+        from .asking import ask
+
+        talk.last_response = response = await ask(
+            model, messages, {**self._settings, **dialogue.settings}, dialogue.parameters
+        )
         talk.count(response)
         try:
             answer = dialogue.read(response)
@@ -184,37 +186,6 @@ class LLMSelector:
             return None, None, {"answer": str(error)}
         checked = check_answer(answer, talk.tools)
         return answer, checked, dict(checked.problems)
-
-    async def _request(self, model: Model, dialogue: Dialogue, messages: list[ModelMessage]) -> ModelResponse:
-        """Asks the model; what a provider's library raises becomes one of our errors.
-
-        Raises:
-            _NotHonouredError: the server refuses this form of request.
-            ModelError: anything else went wrong.
-        """
-        from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import ModelHTTPError
-
-        settings = {**self._settings, **dialogue.settings}
-        try:
-            return await model_request(
-                model,
-                messages,
-                model_settings=settings,  # type: ignore[arg-type]
-                model_request_parameters=dialogue.parameters,
-            )
-        except ModelHTTPError as error:
-            what = f"the model's server answered with HTTP {error.status_code}"
-            if error.status_code in REFUSED_FORMS:
-                raise _NotHonouredError(f"{what} ({_short(error.body)})") from error
-            raise ModelError(what) from error
-        except (RuntimeError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-            # pydantic-ai's own errors are RuntimeErrors; the last four: adapters trip over what is no completion at all
-            raise ModelError(f"the model cannot be asked: {_short(error)}") from error
-
-
-class _NotHonouredError(ModelError):
-    """The server refuses a mode, or answers outside its form even after a repair."""
 
 
 @dataclass(slots=True)
@@ -237,14 +208,6 @@ class _Talk:
         )
 
 
-def has_json_schema(model: Model) -> bool:
-    """Whether the model's profile says that it can be held to a JSON schema."""
-    try:
-        return bool(model.profile.get("supports_json_schema_output", False))
-    except NotImplementedError:  # a model that stands for several others has no profile
-        return False
-
-
 def _confidence(checked: Checked, tools: Sequence[Tool], repaired: bool, lame: bool) -> float:
     """How sure the selection is: an order, not a probability.
 
@@ -253,8 +216,3 @@ def _confidence(checked: Checked, tools: Sequence[Tool], repaired: bool, lame: b
     """
     agrees = bool(checked.calls) and checked.calls[0].tool == tools[0].name
     return round((0.9 if agrees else 0.8) - 0.15 * repaired - 0.2 * lame, 2)
-
-
-def _short(what: object) -> str:
-    text = " ".join(str(what).split())
-    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 MODEL_VARIABLE, URL_VARIABLE, KEY_VARIABLE = "TOOLPATH_MODEL", "TOOLPATH_BASE_URL", "TOOLPATH_API_KEY"
 
 
+class NotHonouredError(ModelError):
+    """The server refuses a form of request, or answers outside that form even after a repair."""
+
+
 class ModelSource:
     """Opens the model for one selection, and closes its connections afterwards.
 
@@ -84,3 +88,11 @@ def _factory(model: str, base_url: str | None, api_key: str | None) -> Callable[
     return lambda: OpenAIChatModel(
         model.removeprefix("openai:"), provider=OpenAIProvider(base_url=base_url, api_key=api_key or "none")
     )
+
+
+def has_json_schema(model: Model) -> bool:
+    """Whether the model's profile says that it can be held to a JSON schema."""
+    try:
+        return bool(model.profile.get("supports_json_schema_output", False))
+    except NotImplementedError:  # a model that stands for several others has no profile
+        return False

@@ -1,0 +1,6 @@
+"""A model writes what a tool's definition leaves out: when to use it, and how people ask for it."""
+
+from .prompts import DEFAULT_STYLES, STYLES
+from .writing import Written, write_requests, write_requests_sync
+
+__all__ = ["DEFAULT_STYLES", "STYLES", "Written", "write_requests", "write_requests_sync"]
