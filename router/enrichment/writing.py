@@ -13,7 +13,7 @@ from ...catalog.errors import ModelError, RoutingError
 from ..records import Usage
 from ..selection.answer import json_values
 from ..selection.models import ModelSource, NotHonouredError, has_json_schema
-from .prompts import DEFAULT_STYLES, MAX_LENGTH, STYLES, instructions, tool_prompt, written_schema
+from .prompts import DEFAULT_STYLES, MAX_LENGTH, STYLES, Style, instructions, tool_prompt, written_schema
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -137,7 +137,7 @@ class _Writer:
     """One model with one way of asking."""
 
     model: Model
-    styles: Mapping[str, str]
+    styles: Mapping[str, Style]
     when_to_use: bool
     language: str | None
     timeout: float
