@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,26 @@ class FusionWeights:
     parameters: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("dense", "dense_unknown", "lexical", "parameters"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"the weight {name!r} must be a finite number of at least 0, not {value!r}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (isinstance(value, int | float) and np.isfinite(value) and value >= 0):
+                raise ValueError(f"the weight {field.name!r} must be a finite number of at least 0, not {value!r}")
+
+    def to_dict(self) -> dict[str, float]:
+        """The weights by name, as JSON takes them."""
+        return {name: float(value) for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> FusionWeights:
+        """The weights that `to_dict` gave; those that are not named have their default.
+
+        Raises:
+            ValueError: a name is unknown, or a value is no weight.
+        """
+        known = [field.name for field in fields(cls)]
+        if unknown := sorted(set(values) - set(known)):
+            raise ValueError(f"there are no weights called {', '.join(unknown)}; weights: {', '.join(known)}")
+        return cls(**values)
 
     def dense_for(self, known_share: float) -> float:
         """The dense arm's weight when the embedder knows this share (0 to 1) of the request."""

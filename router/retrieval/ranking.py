@@ -16,6 +16,7 @@ from .dense import DenseArm
 from .fusion import FusionWeights, exact_first, fuse, leading, standardise
 from .lexical import LexicalIndex
 from .text import words_and_terms
+from .weighing import Evidence, strongest
 
 PARAMETER_POOL = 20
 """Leading tools (at least; twice `k` when that is more) whose parameters are compared."""
@@ -109,6 +110,32 @@ class Ranker:
         exact = self._named(request, intent)
         places = exact_first(leading(fused, k, allowed), exact)[:k]
         return self._candidates(places, fused, parts, best, exact, words, notes)
+
+    def evidence(
+        self, request: str, intent: Intent, query: Vectors, cosines: Vectors, wanted: Sequence[Collection[str]]
+    ) -> Evidence:
+        """The raw scores behind `rank`, of the tools that may lead under some weights.
+
+        Args:
+            request: not blank.
+            intent: what stage 1 keeps.
+            query: the request's vector, shape ``(dimension,)``.
+            cosines: of all tools, shape ``(tools,)``.
+            wanted: for each tool that the request wants, the names that are right in its place.
+        """
+        matches = self.lexical.scores(dict(words_and_terms(request)).values())[self.view.lexical_rows]
+        gold = tuple(frozenset(self.view.places[name] for name in names) for names in wanted)
+        places = strongest(cosines, matches, _allowed(self.view, intent))
+        best = self._best_parameters(query, places.tolist())
+        return Evidence(
+            places,
+            standardise(cosines)[places],
+            matches[places],
+            np.array([best[place][1] if place in best else np.nan for place in places.tolist()]),
+            known_share(request, self.dense.embedder)[0],
+            tuple(self._named(request, intent)),
+            gold,
+        )
 
     def _best_parameters(self, query: Vectors, pool: Sequence[int]) -> dict[int, tuple[str, float]]:
         found = self.dense.best_parameters(query, [self.view.tools[place] for place in pool])

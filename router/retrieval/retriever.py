@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from ...catalog import Catalog, CatalogChange, Tool
@@ -20,6 +20,7 @@ from .lexical import LexicalIndex
 from .ranking import CatalogView, Ranker, dense_scores, view_of
 from .store import REBUILD, SavedIndex, load_index, save_index
 from .text import tool_digest, tool_terms
+from .weighing import Evidence
 from .worker import BackgroundWorker, DeadlineExceededError
 
 MAX_REQUEST_CHARACTERS = 20_000
@@ -96,6 +97,19 @@ class Retriever:
     def embedder(self) -> Embedder:
         """What makes the vectors."""
         return self._dense.embedder
+
+    @property
+    def weights(self) -> FusionWeights:
+        """How much each arm counts. Set them to other ones at any time; nothing is embedded anew.
+
+        Vectors of parameters are only made when a retriever starts with a weight for them.
+        """
+        return self._weights
+
+    @weights.setter
+    def weights(self, weights: FusionWeights) -> None:
+        with self._lock:
+            self._weights = weights
 
     def search(self, request: str, k: int, intent: Intent | None = None) -> list[Candidate]:
         """The `k` best tools for `request`, best first; ties in catalog order.
@@ -182,6 +196,45 @@ class Retriever:
                 )
                 break
         save_index(saved, Path(folder))
+
+    def evidence(
+        self,
+        requests: Sequence[str],
+        wanted: Sequence[Sequence[Collection[str]]],
+        intents: Sequence[Intent] | None = None,
+    ) -> list[Evidence]:
+        """What the arms say of labelled requests, for choosing weights: see `weighing`.
+
+        Args:
+            requests: none of them blank.
+            wanted: for each request, and each tool that it wants, the names that are right in its place.
+            intents: what stage 1 made of each request.
+
+        Raises:
+            EmbedderError: the embedder fails; weights for words alone would be no weights.
+            KeyError: a name is not in the catalog.
+        """
+        self._dense.embed_pending()
+        requests = [request[:MAX_REQUEST_CHARACTERS] for request in requests]
+        vectors = self._dense.embed_requests(requests)
+        found: list[Evidence] = []
+        for start in range(0, len(requests), BATCH):
+            batch = slice(start, start + BATCH)
+            with self._lock:
+                view = self._current_view()
+                ranker = Ranker(view, self._lexical, self._dense, self._weights)
+                cosines = dense_scores(view, self._dense, vectors[batch])
+                found += [
+                    ranker.evidence(
+                        request,
+                        Intent() if intents is None else intents[start + at],
+                        vectors[start + at],
+                        cosines[at],
+                        wanted[start + at],
+                    )
+                    for at, request in enumerate(requests[batch])
+                ]
+        return found
 
     def unreachable(self, k: int = 10) -> list[str]:
         """Names of tools that are not among the `k` found for their own description (or name, without one).
