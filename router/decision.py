@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalog import ToolCall
-from .explain import cost_lines, intent_lines, request_lines, retrieval_lines, selection_lines
+from .explain import closure_lines, cost_lines, intent_lines, request_lines, retrieval_lines, selection_lines
 from .records import Candidate, Intent, Selection, Usage
 
 
@@ -19,6 +19,7 @@ class RoutingDecision:
         request: the user's text.
         calls: the chosen calls, in an order that respects their dependencies; empty when the router abstained.
         candidates: what stage 2 found, best first, at most `k`.
+        closure: tools that the leading candidates need and that are not among them, producers before consumers.
         intent: what stage 1 made of the request.
         selection: what stage 3 chose and why.
         abstained: no tool of the catalog serves the request, as far as the router can tell.
@@ -40,12 +41,18 @@ class RoutingDecision:
     k: int = 5
     catalog_size: int = 0
     eligible: int = 0
+    closure: tuple[Candidate, ...] = ()
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """Names of tools, most wanted first: those of the chosen calls, then the remaining candidates."""
+        """Names of tools, most wanted first: those of the chosen calls, the remaining candidates, what they need."""
         chosen = (call.tool for call in self.calls)
-        return tuple(dict.fromkeys([*chosen, *(candidate.name for candidate in self.candidates)]))
+        return tuple(dict.fromkeys([*chosen, *(candidate.name for candidate in self.offered)]))
+
+    @property
+    def offered(self) -> tuple[Candidate, ...]:
+        """All that stage 3 could choose from: the candidates, and after them what they need."""
+        return (*self.candidates, *self.closure)
 
     @property
     def confidence(self) -> float:
@@ -60,6 +67,7 @@ class RoutingDecision:
             *request_lines(self.request),
             *intent_lines(self.intent, self.eligible, self.catalog_size, took("intent")),
             *retrieval_lines(self.candidates, chosen, took("retrieval")),
+            *closure_lines(self.closure, chosen),
             *selection_lines(self.selection, took("selection")),
             *cost_lines(self.usage, took("total")),
         ]
@@ -81,6 +89,10 @@ class RoutingDecision:
                     "reasons": list(candidate.reasons),
                 }
                 for candidate in self.candidates
+            ],
+            "closure": [
+                {"tool": needed.name, "needed_by": list(needed.needed_by), "reasons": list(needed.reasons)}
+                for needed in self.closure
             ],
             "intent": {
                 "categories": list(self.intent.categories),

@@ -68,6 +68,19 @@ def retrieval_lines(candidates: Sequence[Candidate], chosen: Collection[str], to
     return lines
 
 
+def closure_lines(closure: Sequence[Candidate], chosen: Collection[str]) -> list[str]:
+    """What the candidates need and what stage 3 is offered beside them, with the reasons; nothing for nothing."""
+    if not closure:
+        return []
+    width = min(40, max(len(printable(needed.name)) for needed in closure))
+    count = f"{len(closure)} tool{'' if len(closure) == 1 else 's'}"
+    lines = [f"             offered beside them, for what they need: {count}"]
+    for needed in closure:
+        mark = "->" if needed.name in chosen else "  "
+        lines.append(f"          {mark}  +  {printable(needed.name):<{width}}  {printable('; '.join(needed.reasons))}")
+    return lines
+
+
 def _candidate(place: int, candidate: Candidate, width: int, chosen: bool) -> str:
     parts = ", ".join(f"{arm} {score:.2f}" for arm, score in candidate.parts.items())
     detail = f" ({parts})" if parts else ""

@@ -49,12 +49,15 @@ class Candidate:
         score: fused score; higher is better, comparable only within one request.
         parts: name of an arm ("dense", "lexical", "parameters", "exact") to its own raw score.
         reasons: short notes for a person ("words: refund, order", "best parameter: order_id").
+        needed_by: names of the tools that need this one's output, for a tool that is here for that reason alone; its
+            score then is that of the last candidate and says nothing. Empty: it was found for the request itself.
     """
 
     tool: Tool
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    needed_by: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

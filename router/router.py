@@ -14,6 +14,7 @@ import anyio.to_thread
 from ..catalog import Catalog
 from ..catalog.errors import RoutingError
 from .decision import RoutingDecision
+from .dependencies import ClosureBudget, DependencyGraph, offered_beside
 from .intent import IntentClassifier, RuleIntentClassifier
 from .records import Candidate, Intent, Selection, Usage
 from .searching import SearchesTools
@@ -44,6 +45,16 @@ class Router:
         index: folder for the default retriever's index: loaded when it is there, else made at once (which embeds
             every tool), and saved when tools changed; default: the index lives in memory.
 
+        closure: how much of what the leading candidates need (`DependencyGraph`) is offered to stage 3 beside them;
+            default: `ClosureBudget()`; ``ClosureBudget(picks=0)`` offers nothing.
+
+    Attributes:
+        catalog: the tools.
+        classifier: stage 1.
+        retriever: stage 2.
+        selector: stage 3.
+        dependencies: which tools need which others' output.
+
     Raises:
         RoutingError: an argument is given that another one makes useless.
 
@@ -63,6 +74,7 @@ class Router:
         model: Any = None,
         embedder: Embedder | None = None,
         index: str | Path | None = None,
+        closure: ClosureBudget | None = None,
     ) -> None:
         if retriever is not None and (embedder is not None or index is not None):
             raise RoutingError(
@@ -74,6 +86,8 @@ class Router:
         self.classifier = classifier if classifier is not None else RuleIntentClassifier(catalog)
         self.retriever = retriever if retriever is not None else _default_retriever(catalog, embedder, index)
         self.selector = selector if selector is not None else self._default_selector(model)
+        self.dependencies = DependencyGraph(catalog)
+        self._budget = closure if closure is not None else ClosureBudget()
         self._cost = CatalogCost(catalog)
 
     async def route(self, request: str, k: int = 5, *, within: Collection[str] | None = None) -> RoutingDecision:
@@ -173,6 +187,7 @@ class Router:
         self, request: str, candidates: tuple[Candidate, ...], intent: Intent, timings: dict[str, float], k: int
     ) -> RoutingDecision:
         size = len(self.catalog)
+        closure = offered_beside(candidates, intent, self.catalog, self.dependencies, self._budget, self._cost.of)
         return RoutingDecision(
             request=request,
             calls=(),
@@ -181,19 +196,20 @@ class Router:
             selection=Selection(),
             abstained=True,
             usage=Usage(
-                shown_tokens=sum(self._cost.of(candidate.tool) for candidate in candidates),
+                shown_tokens=sum(self._cost.of(candidate.tool) for candidate in (*candidates, *closure)),
                 catalog_tokens=self._cost.total(),
             ),
             timings=timings,
             k=k,
             catalog_size=size,
             eligible=sum(map(intent.keeps, self.catalog)) if intent.narrowed else size,
+            closure=closure,
         )
 
     async def _decide(self, draft: RoutingDecision) -> RoutingDecision:
         """Stage 3 for one request."""
         started = time.perf_counter()
-        selection = await self.selector.select(draft.request, draft.candidates, draft.intent)
+        selection = await self.selector.select(draft.request, draft.offered, draft.intent)
         took = (time.perf_counter() - started) * 1e3
         return replace(
             draft,
