@@ -55,6 +55,11 @@ _STAGES = {
     "stages.lost_by_selection": "lost by stage 3 (another tool was chosen)",
     "stages.lost_by_refusal": 'lost by stage 3 ("none fits")',
 }
+_CLOSURE = {
+    "closure.recall": "what it needs, offered to stage 3 (recall)",
+    "closure.complete": "all that it needs, offered",
+    "closure.offered": "tools offered to stage 3 (mean)",
+}
 _ABSTENTION = {
     "abstention.precision": "refusals that were right (precision)",
     "abstention.recall": "unanswerable requests refused (recall)",
@@ -96,7 +101,8 @@ def bench(
     """Measure how well the right tools are found for labelled requests.
 
     QUERIES has one JSON object a line: {"id", "query", "tools": ["name"]}, or "expect_none": true if no tool fits.
-    Optional: "tools_alt", "args", "args_accept", "candidates", "lang" and any field to filter or break down by.
+    Optional: "tools_alt", "args", "args_accept", "candidates", "main_tool" (the one of the tools that does what is
+    asked, the others being what it needs), "lang" and any field to filter or break down by.
     """
     tools = open_catalog(catalog, lenient=lenient)
     requests = _chosen(load_queries(queries), split, where or [], limit)
@@ -197,6 +203,9 @@ def _measures(report: BenchReport) -> Iterator[tuple[str, Mapping[str, str]]]:
         names = [f"{kind}@{n}" for kind in ("recall", "complete") for n in report.cutoffs]
         yield "Ranking, end to end", {**{name: name for name in names}, "mrr": "MRR"}
         yield "What became of the gold tools", _STAGES
+    if counts["main.queries"]:
+        main = {f"main.recall@{n}": f"main tool recall@{n}" for n in report.cutoffs}
+        yield "The main tool, and what it needs", {**main, **_CLOSURE}
     if counts["abstention.none_queries"] or counts["abstention.abstained"]:
         yield 'Saying "none fits"', _ABSTENTION
     if counts["arguments.calls"]:

@@ -80,8 +80,8 @@ class DependencyGraph:
     ) -> list[Prerequisite]:
         """All that some tools need, and what that needs in turn, producers before consumers.
 
-        What the first of them needs is complete before anything of the second is taken, near tools before far ones, so a
-        limit cuts off what matters least. In a cycle somebody must come first: the tool farthest from the pick does.
+        What the first of them needs is complete before anything of the second is taken, near tools before far ones,
+        so a limit cuts off what matters least. In a cycle the walk's last tool comes first: some tool has to.
 
         Args:
             picks: the tools or their names, best first; none of them is in the closure.

@@ -19,7 +19,8 @@ def load_queries(path: str | Path) -> list[Query]:
 
     Needed: `id`, `query`, and either `tools` (gold names, not empty) or ``"expect_none": true``. Optional:
     `tools_alt`, `args` and `args_accept` (each parallel to `tools`; null where there is nothing to say),
-    `candidates`, `history` (``[{"role", "content"}]``). Other keys are kept for filters and breakdowns.
+    `candidates`, `history` (``[{"role", "content"}]``), `main_tool` (the one of `tools` that does what is asked; the
+    others are what it needs, and are scored apart). Other keys are kept for filters and breakdowns.
 
     Args:
         path: the file, or a folder that holds a `queries.jsonl`.
@@ -70,6 +71,9 @@ def _parse(line: str, where: str) -> Query:
         raise row.error("tools", "must be empty in a row with expect_none")
     if not expect_none and not tools:
         raise row.error("tools", 'is empty; a request that no tool serves says "expect_none": true')
+    main_tool = row.text("main_tool") if data.get("main_tool") is not None else None
+    if main_tool is not None and main_tool not in tools:
+        raise row.error("main_tool", f"{main_tool!r} is not among the row's tools")
     return Query(
         id=row.identity(),
         query=row.text("query"),
@@ -79,6 +83,7 @@ def _parse(line: str, where: str) -> Query:
         args_accept=tuple(row.objects("args_accept", len(tools))),
         candidates=row.names("candidates"),
         expect_none=expect_none,
+        main_tool=main_tool,
         history=tuple(row.user_turns()),
         fields=data,
         where=where,

@@ -23,11 +23,11 @@ class Fate(StrEnum):
     LOST_BY_INTENT = "lost_by_intent"
     """Stage 1 dropped it, and stage 2 therefore never saw it."""
     LOST_BY_RETRIEVAL = "lost_by_retrieval"
-    """Stage 1 kept it, but it is not among the candidates of stage 2."""
+    """Stage 1 kept it, but it is not among the candidates of stage 2, nor among what they need."""
     LOST_BY_SELECTION = "lost_by_selection"
-    """It was a candidate, but stage 3 called other tools."""
+    """It was offered to stage 3, which called other tools."""
     LOST_BY_REFUSAL = "lost_by_refusal"
-    """It was a candidate, but stage 3 said that none fits."""
+    """It was offered to stage 3, which said that none fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,23 @@ class Outcome:
     def ranks(self) -> tuple[Rank, ...]:
         """The places of the gold tools."""
         return tuple(gold.rank for gold in self.gold)
+
+    @property
+    def main_rank(self) -> Rank:
+        """The place of the main tool; None where it is absent, or the row names none."""
+        return next((gold.rank for gold in self.gold if gold.name == self.query.main_tool), None)
+
+    @property
+    def needed(self) -> tuple[Gold, ...]:
+        """The gold tools that are there for what the main tool needs; none in a row that names no main tool."""
+        main = self.query.main_tool
+        return () if main is None else tuple(gold for gold in self.query.gold if gold.name != main)
+
+    @property
+    def needed_found(self) -> int:
+        """How many of them stage 3 was offered, as candidates or as what a candidate needs."""
+        offered = {candidate.name for candidate in self.decision.offered}
+        return sum(not gold.accepted.isdisjoint(offered) for gold in self.needed)
 
     @property
     def fit(self) -> float:
@@ -159,7 +176,7 @@ def _rank(gold: Gold, ranking: tuple[str, ...]) -> Rank:
 def _fate(gold: Gold, decision: RoutingDecision, catalog: Catalog) -> Fate:
     if any(call.tool in gold.accepted for call in decision.calls):
         return Fate.CHOSEN
-    if any(candidate.name in gold.accepted for candidate in decision.candidates):
+    if any(candidate.name in gold.accepted for candidate in decision.offered):
         return Fate.LOST_BY_REFUSAL if decision.abstained else Fate.LOST_BY_SELECTION
     if any(decision.intent.keeps(catalog.get(name)) for name in gold.accepted):
         return Fate.LOST_BY_RETRIEVAL

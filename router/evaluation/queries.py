@@ -45,6 +45,7 @@ class Query:
         args_accept: parallel to `tools`: argument name to its accepted values, or None.
         candidates: the only tools that this row's label was made against, or None: the whole catalog.
         expect_none: no tool fits.
+        main_tool: the one of `tools` that does what is asked, where the others are there for what it needs; or None.
         history: texts that the user wrote in earlier turns, oldest first.
         fields: all keys of the row as read, for filters and breakdowns.
         where: file and line, for messages.
@@ -58,6 +59,7 @@ class Query:
     args_accept: tuple[Mapping[str, Any] | None, ...] = ()
     candidates: tuple[str, ...] | None = None
     expect_none: bool = False
+    main_tool: str | None = None
     history: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
@@ -167,4 +169,5 @@ def _renamed(query: Query, catalog: Catalog) -> Query:
         tools=tuple(catalog.get(name).name for name in query.tools),
         alternatives=tuple(tuple(catalog.get(name).name for name in names) for names in query.alternatives),
         candidates=query.candidates and tuple(catalog.get(name).name for name in query.candidates),
+        main_tool=query.main_tool and catalog.get(query.main_tool).name,
     )

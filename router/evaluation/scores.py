@@ -31,7 +31,7 @@ class Scores:
     Attributes:
         queries: requests that were scored.
         answerable: those of them that some tool serves.
-        values: name to a fraction of 1; None where no request counts towards it.
+        values: name to a fraction of 1 (`closure.offered`: to a number of tools); None where no request counts.
         intervals: name to the 95% bootstrap interval (low, high); measures without a value have none.
         counts: name to a whole number ("abstention.abstained", "arguments.calls").
     """
@@ -64,7 +64,12 @@ def score(outcomes: Sequence[Outcome], cutoffs: Sequence[int], seed: int = 0) ->
         cutoffs: the k of ``recall@k`` and ``complete@k``.
         seed: of the bootstrap.
     """
-    columns = [*_ranking_columns(outcomes, cutoffs), *_fate_columns(outcomes), *_answer_columns(outcomes)]
+    columns = [
+        *_ranking_columns(outcomes, cutoffs),
+        *_closure_columns(outcomes, cutoffs),
+        *_fate_columns(outcomes),
+        *_answer_columns(outcomes),
+    ]
     numerators = np.stack([column.numerator for column in columns], axis=1)
     denominators = np.stack([column.denominator for column in columns], axis=1)
     intervals = dict(
@@ -98,6 +103,24 @@ def _ranking_columns(outcomes: Sequence[Outcome], cutoffs: Sequence[int]) -> Ite
             found = _array(measure(outcome.ranks, k) if outcome.gold else 0 for outcome in outcomes)
             yield _Column(f"{name}@{k}", found, counts)
     yield _Column("mrr", _array(reciprocal_rank(outcome.ranks) if outcome.gold else 0 for outcome in outcomes), counts)
+
+
+def _closure_columns(outcomes: Sequence[Outcome], cutoffs: Sequence[int]) -> Iterator[_Column]:
+    """The main tool and what it needs, apart, over the requests that name a main tool.
+
+    ``main.recall@k``: the main tool is among the first `k` of the ranking. ``closure.recall``: mean share of what it
+    needs that stage 3 is offered; ``closure.complete``: all of it is; both over the requests where it needs anything.
+    ``closure.offered``: mean number of tools that stage 3 is offered, the price of both.
+    """
+    named = _array(outcome.query.main_tool is not None for outcome in outcomes)
+    for k in cutoffs:
+        found = _array(outcome.main_rank is not None and outcome.main_rank <= k for outcome in outcomes)
+        yield _Column(f"main.recall@{k}", found, named)
+    counts = _array(bool(outcome.needed) for outcome in outcomes)
+    shares = [outcome.needed_found / len(outcome.needed) if outcome.needed else 0.0 for outcome in outcomes]
+    yield _Column("closure.recall", np.array(shares), counts)
+    yield _Column("closure.complete", _array(share == 1 for share in shares), counts)
+    yield _Column("closure.offered", named * _array(len(outcome.decision.offered) for outcome in outcomes), named)
 
 
 def _fate_columns(outcomes: Sequence[Outcome]) -> Iterator[_Column]:
@@ -138,6 +161,7 @@ def _counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
     none = [outcome for outcome in outcomes if outcome.query.expect_none]
     abstained = [outcome for outcome in outcomes if outcome.decision.abstained]
     return {
+        "main.queries": sum(outcome.query.main_tool is not None for outcome in outcomes),
         "abstention.none_queries": len(none),
         "abstention.none_queries_within_candidates": sum(outcome.within_candidates for outcome in none),
         "abstention.abstained": len(abstained),
