@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from ..catalog import Catalog
+from ..catalog import Catalog, Tool
 from ..catalog.errors import RoutingError
 from .decision import RoutingDecision
 from .dependencies import ClosureBudget, DependencyGraph, offered_beside
 from .intent import IntentClassifier, RuleIntentClassifier
 from .records import Candidate, Intent, Selection, Usage
 from .searching import SearchesTools
+from .selection.offer import with_pinned
 from .selection.protocol import Selector
 from .selection.rank import RankSelector
 from .tokens import CatalogCost
@@ -47,6 +48,9 @@ class Router:
 
         closure: how much of what the leading candidates need (`DependencyGraph`) is offered to stage 3 beside them;
             default: `ClosureBudget()`; ``ClosureBudget(picks=0)`` offers nothing.
+        pinned: tools that stage 3 is always offered, whatever is found: names of the catalog's, or tools of your own
+            that it does not have. A model sees them in this order at the stable beginning of its prompt; without a
+            model they are never picked unless they rank first.
 
     Attributes:
         catalog: the tools.
@@ -56,7 +60,9 @@ class Router:
         dependencies: which tools need which others' output.
 
     Raises:
-        RoutingError: an argument is given that another one makes useless.
+        RoutingError: an argument is given that another one makes useless, or a pinned tool of your own has the name
+            of another one.
+        UnknownToolError: a pinned name is not in the catalog.
 
     Example:
         >>> decision = Router(catalog).route_sync("what is the weather in Oslo", k=3)
@@ -75,6 +81,7 @@ class Router:
         embedder: Embedder | None = None,
         index: str | Path | None = None,
         closure: ClosureBudget | None = None,
+        pinned: Sequence[str | Tool] = (),
     ) -> None:
         if retriever is not None and (embedder is not None or index is not None):
             raise RoutingError(
@@ -89,6 +96,7 @@ class Router:
         self.dependencies = DependencyGraph(catalog)
         self._budget = closure if closure is not None else ClosureBudget()
         self._cost = CatalogCost(catalog)
+        self._pinned = _checked_pinned(pinned, catalog)
 
     async def route(self, request: str, k: int = 5, *, within: Collection[str] | None = None) -> RoutingDecision:
         """Routes one request.
@@ -125,7 +133,8 @@ class Router:
         _check(requests, k)
         if within is None:
             within = [None] * len(requests)
-        allowed = [_allowed(names, self.catalog) for names in within]
+        own = {tool.name for tool in self._pinned if isinstance(tool, Tool)}
+        allowed = [_allowed(names, self.catalog, own) for names in within]
         if len(allowed) != len(requests):
             raise RoutingError(f"within must say something for each of {len(requests)} requests, has {len(allowed)}")
         if not requests:
@@ -183,6 +192,11 @@ class Router:
             for request, candidates, intent in zip(requests, found, intents, strict=True)
         ]
 
+    def _offered(self, intent: Intent) -> list[Tool]:
+        """The pinned tools as they are now: one that left the catalog is gone, one that the caller forbids too."""
+        tools = (self.catalog.find(pinned) if isinstance(pinned, str) else pinned for pinned in self._pinned)
+        return [tool for tool in tools if tool is not None and (intent.within is None or tool.name in intent.within)]
+
     def _draft(
         self, request: str, candidates: tuple[Candidate, ...], intent: Intent, timings: dict[str, float], k: int
     ) -> RoutingDecision:
@@ -209,7 +223,8 @@ class Router:
     async def _decide(self, draft: RoutingDecision) -> RoutingDecision:
         """Stage 3 for one request."""
         started = time.perf_counter()
-        selection = await self.selector.select(draft.request, draft.offered, draft.intent)
+        offered = with_pinned(draft.offered, self._offered(draft.intent))
+        selection = await self.selector.select(draft.request, offered, draft.intent)
         took = (time.perf_counter() - started) * 1e3
         return replace(
             draft,
@@ -252,15 +267,27 @@ def _check(requests: Sequence[str], k: int) -> None:
             raise RoutingError(f"the request is blank{where}: there is nothing to route")
 
 
-def _allowed(names: Collection[str] | None, catalog: Catalog) -> frozenset[str] | None:
+def _checked_pinned(pinned: Sequence[str | Tool], catalog: Catalog) -> tuple[str | Tool, ...]:
+    if isinstance(pinned, str):
+        raise RoutingError(f"pinned takes a list of tools, got the text {pinned!r}")
+    names = [catalog.get(one).name if isinstance(one, str) else one.name for one in pinned]
+    for one, name in zip(pinned, names, strict=True):
+        if names.count(name) > 1:
+            raise RoutingError(f"{name!r} is pinned twice")
+        if isinstance(one, Tool) and name in catalog:
+            raise RoutingError(f"the catalog has a tool called {name!r} already: pin it by its name, or rename yours")
+    return tuple(name if isinstance(one, str) else one for one, name in zip(pinned, names, strict=True))
+
+
+def _allowed(names: Collection[str] | None, catalog: Catalog, own: Collection[str] = ()) -> frozenset[str] | None:
     if names is None:
         return None
     if isinstance(names, str):
         raise RoutingError(f"within takes a list of names, got the text {names!r}")
-    unknown = sorted(name for name in names if name not in catalog)
+    unknown = sorted(name for name in names if name not in catalog and name not in own)
     if unknown:
         raise RoutingError(f"within names tools that the catalog does not have: {', '.join(map(repr, unknown[:5]))}")
-    return frozenset(catalog.get(name).name for name in names)
+    return frozenset(name if name in own else catalog.get(name).name for name in names)
 
 
 def _nothing_to_choose_from(request: str, k: int) -> RoutingDecision:

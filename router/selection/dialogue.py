@@ -5,7 +5,6 @@ Imported only where pydantic-ai is there (extra ``llm``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from pydantic_ai.messages import (
@@ -21,10 +20,10 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
-from ...catalog import Tool
 from .answer import Answer, AnsweredCall, AnswerError, answer_schema, read_answer
 from .asking import held_to, opening, text_of
 from .names import SafeNames
+from .offer import Offer
 from .prompts import (
     INSTRUCTIONS,
     JSON_INSTRUCTIONS,
@@ -34,7 +33,8 @@ from .prompts import (
     NO_TOOL_FITS_DESCRIPTION,
     json_prompt,
     neutral,
-    request_prompt,
+    pinned_prompt,
+    ranking_prompt,
     shown_description,
     shown_parameters,
 )
@@ -63,19 +63,20 @@ class JsonDialogue:
     """Asks for one JSON object, held to a schema where the model's profile allows it.
 
     Args:
-        tools: the candidates, best first.
+        offer: what it may choose among.
         with_schema: whether to send the schema; without it the instructions alone ask for JSON.
     """
 
-    def __init__(self, tools: Sequence[Tool], with_schema: bool) -> None:
-        self._tools = tools
+    def __init__(self, offer: Offer, with_schema: bool) -> None:
+        self._offer = offer
         self.settings: dict[str, Any] = {}
-        schema = answer_schema([tool.name for tool in tools]) if with_schema else None
+        schema = answer_schema([tool.name for tool in offer.tools]) if with_schema else None
         self.parameters = held_to(schema, "tool_choice")
 
     def opening(self, request: str) -> list[ModelMessage]:
-        """Instructions, then the tools and the request."""
-        return opening(INSTRUCTIONS + JSON_INSTRUCTIONS, json_prompt(self._tools, request))
+        """Instructions and pinned tools, then the ranked tools and the request."""
+        stable = INSTRUCTIONS + JSON_INSTRUCTIONS + pinned_prompt(self._offer.pinned)
+        return opening(stable, json_prompt(self._offer, request))
 
     def read(self, response: ModelResponse) -> Answer:
         """The answer in the response's text."""
@@ -91,12 +92,13 @@ class NativeDialogue:
     """Asks through the provider's own tool calling.
 
     Args:
-        tools: the candidates, best first.
+        offer: what it may choose among.
         with_schema: not used; both dialogues are made alike.
     """
 
-    def __init__(self, tools: Sequence[Tool], with_schema: bool) -> None:
-        self._names = SafeNames([tool.name for tool in tools], taken=[NO_TOOL_FITS])
+    def __init__(self, offer: Offer, with_schema: bool) -> None:
+        self._offer = offer
+        self._names = SafeNames([tool.name for tool in offer.tools], taken=[NO_TOOL_FITS])
         definitions = [
             ToolDefinition(
                 name=self._names.safe(tool.name),
@@ -104,18 +106,20 @@ class NativeDialogue:
                 parameters_json_schema=shown_parameters(tool),
                 strict=False,
             )
-            for tool in tools
+            for tool in offer.tools
         ]
         none = {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]}
-        definitions.append(
-            ToolDefinition(name=NO_TOOL_FITS, description=NO_TOOL_FITS_DESCRIPTION, parameters_json_schema=none)
+        # the first one: providers put tools before the instructions, and what changes must not stand before it
+        definitions.insert(
+            0, ToolDefinition(name=NO_TOOL_FITS, description=NO_TOOL_FITS_DESCRIPTION, parameters_json_schema=none)
         )
         self.parameters = ModelRequestParameters(function_tools=definitions)
         self.settings: dict[str, Any] = {"tool_choice": "required"}
 
     def opening(self, request: str) -> list[ModelMessage]:
-        """Instructions, then the request; the tools travel in the parameters."""
-        return opening(INSTRUCTIONS + NATIVE_INSTRUCTIONS, request_prompt(request))
+        """Instructions, then scores and request; the tools travel in the parameters, pinned ones first."""
+        scores = {self._names.safe(candidate.name): candidate.score for candidate in self._offer.ranked}
+        return opening(INSTRUCTIONS + NATIVE_INSTRUCTIONS, ranking_prompt(scores, request))
 
     def read(self, response: ModelResponse) -> Answer:
         """The tool calls of the response, or those that a model without tool calling wrote into its text."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from ...catalog import Tool
 from ...catalog.errors import ModelError, RoutingError
 from ..records import AFTER_FAILURE, Candidate, Intent, Selection, Usage
 from .answer import Answer, AnswerError
 from .check import Checked, check_answer
 from .models import ModelSource, NotHonouredError, has_json_schema
+from .offer import Offer, offer_of
 from .prompts import cut_request, repair_prompt
 from .protocol import Selector
 from .rank import RankSelector
@@ -105,7 +105,7 @@ class LLMSelector:
         if not candidates:
             return Selection(abstained=True, confidence=1.0, reason="no candidate", served_by="llm")
         sent, note = cut_request(request)
-        talk = _Talk(sent, tuple(candidate.tool for candidate in candidates), [note] if note else [])
+        talk = _Talk(sent, offer_of(candidates), [note] if note else [])
         try:
             with anyio.fail_after(self._timeout):
                 return await self._ask(talk)
@@ -143,13 +143,13 @@ class LLMSelector:
         """One question and at most one repair."""
         from .dialogue import JsonDialogue, NativeDialogue
 
-        dialogue: Dialogue = (JsonDialogue if mode is Mode.JSON else NativeDialogue)(talk.tools, has_json_schema(model))
+        dialogue: Dialogue = (JsonDialogue if mode is Mode.JSON else NativeDialogue)(talk.offer, has_json_schema(model))
         messages = dialogue.opening(talk.request)
         answer, checked, problems = await self._turn(model, dialogue, messages, talk)
         repaired = bool(problems)
         if problems:
             talk.notes.append("repaired once: " + "; ".join(f"{place}: {what}" for place, what in problems.items()))
-            messages += dialogue.repair(talk.last_response, repair_prompt(problems, [t.name for t in talk.tools]))
+            messages += dialogue.repair(talk.last_response, repair_prompt(problems, [t.name for t in talk.offer.tools]))
             answer, checked, problems = await self._turn(model, dialogue, messages, talk)
         if answer is None or checked is None:
             raise NotHonouredError("; ".join(problems.values()))
@@ -163,7 +163,7 @@ class LLMSelector:
         return Selection(
             calls=checked.calls,
             abstained=answer.none_fits,
-            confidence=_confidence(checked, talk.tools, repaired, bool(problems)),
+            confidence=_confidence(checked, talk.offer, repaired, bool(problems)),
             reason=answer.reason,
             served_by="llm",
             usage=talk.usage,
@@ -184,7 +184,7 @@ class LLMSelector:
             answer = dialogue.read(response)
         except AnswerError as error:
             return None, None, {"answer": str(error)}
-        checked = check_answer(answer, talk.tools)
+        checked = check_answer(answer, talk.offer.tools)
         return answer, checked, dict(checked.problems)
 
 
@@ -193,7 +193,7 @@ class _Talk:
     """What one selection gathers while it talks to the model."""
 
     request: str
-    tools: tuple[Tool, ...]
+    offer: Offer
     notes: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     last_response: ModelResponse | None = None
@@ -208,11 +208,11 @@ class _Talk:
         )
 
 
-def _confidence(checked: Checked, tools: Sequence[Tool], repaired: bool, lame: bool) -> float:
+def _confidence(checked: Checked, offer: Offer, repaired: bool, lame: bool) -> float:
     """How sure the selection is: an order, not a probability.
 
     0.9 where the model's first call is the tool that ranks first, else 0.8 (the same for "none fits"); a repair costs
     0.15, arguments that had to be left out 0.2.
     """
-    agrees = bool(checked.calls) and checked.calls[0].tool == tools[0].name
+    agrees = bool(checked.calls) and offer.first is not None and checked.calls[0].tool == offer.first.name
     return round((0.9 if agrees else 0.8) - 0.15 * repaired - 0.2 * lame, 2)
