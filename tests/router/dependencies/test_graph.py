@@ -11,6 +11,7 @@ from toolpath.catalog.errors import UnknownToolError
 from toolpath.router.dependencies import Dependency, DependencyGraph, EdgeKind
 
 TEXT = {"type": "string"}
+USERS = {"type": "array", "items": {"properties": {"id": TEXT}}}
 
 
 def tool(name: str, needs: dict[str, Any] | None = None, gives: dict[str, Any] | None = None, **fields: Any) -> Tool:
@@ -44,7 +45,7 @@ def test_a_property_of_a_result_fills_the_parameter_of_its_name() -> None:
         (tool("get_user_by_email", gives={"userId": TEXT}), "userId"),
         (tool("whoami", gives={"user": {"properties": {"id": TEXT}}}), "user.id"),
         (
-            tool("search_users", gives={"users": {"type": "array", "items": {"properties": {"id": TEXT}}}}),
+            tool("search_users", gives={"users": USERS}),
             "users[0].id",
         ),
         (tool("find_user", gives={"id": TEXT}), "id"),
@@ -114,9 +115,8 @@ def test_ids_of_another_server_are_other_ids() -> None:
     assert edges("slack.mute", mute, tool("github.find", gives={"user_id": TEXT})) == [
         ("github.find", "user_id", "user_id")
     ]
-    both = edges(
-        "slack.mute", mute, tool("github.find", gives={"user_id": TEXT}), tool("slack.find", gives={"user_id": TEXT})
-    )
+    finders = [tool(name, gives={"user_id": TEXT}) for name in ("github.find", "slack.find")]
+    both = edges("slack.mute", mute, *finders)
     assert both[0][0] == "slack.find"
     assert edges("slack.mute", mute, tool("github.whoami", gives={"user": {"properties": {"id": TEXT}}})) == []
 
@@ -142,12 +142,8 @@ def test_a_description_that_names_a_tool_is_believed(description: str) -> None:
 
 def test_a_tool_without_a_described_result_is_judged_by_its_name_on_its_own_server_only() -> None:
     close = tool("jira.close_issue", {"issue_id": TEXT})
-    makers = [
-        tool("jira.create_issue"),
-        tool("jira.search_issues"),
-        tool("gitlab.search_issues"),
-        tool("jira.search_users"),
-    ]
+    names = ("jira.create_issue", "jira.search_issues", "gitlab.search_issues", "jira.search_users")
+    makers = [tool(name) for name in names]
     found = DependencyGraph(Catalog([close, *makers])).needs("jira.close_issue")
     assert [(edge.producer, edge.kind) for edge in found] == [
         ("jira.search_issues", EdgeKind.IMPLIED),
@@ -297,9 +293,8 @@ def test_changes_of_the_catalog_are_followed_at_once() -> None:
 def test_one_changed_tool_costs_one_tools_work(monkeypatch: pytest.MonkeyPatch) -> None:
     from toolpath.router.dependencies import index
 
-    catalog = Catalog(
-        [tool("use", {"order_id": TEXT}), *(tool(f"make_{place}", gives={"x": TEXT}) for place in range(50))]
-    )
+    makers = [tool(f"make_{place}", gives={"x": TEXT}) for place in range(50)]
+    catalog = Catalog([tool("use", {"order_id": TEXT}), *makers])
     graph = DependencyGraph(catalog)
     graph.needs("use")
     read: list[str] = []
