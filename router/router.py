@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,8 @@ from .tokens import CatalogCost
 
 if TYPE_CHECKING:
     from .embedding import Embedder
+    from .evaluation import Query
+    from .evaluation.fitting import FitReport
 
 T = TypeVar("T")
 
@@ -167,6 +170,34 @@ class Router:
     def route_many_sync(self, requests: Sequence[str], k: int = 5) -> list[RoutingDecision]:
         """`route_many` for code without an event loop; raises like `route_sync`."""
         return self._run(lambda: self.route_many(requests, k))
+
+    async def fit(self, queries: Sequence[Query], *, k: int = 5, held_out: float = 0.4) -> FitReport:
+        """Chooses the weights of meaning, words and parameters on labelled requests of this catalog's users.
+
+        A part of the requests chooses, the others judge; the weights change only if they win there, and live as long
+        as the retriever (`toolpath fit` keeps them beside the index).
+
+        Args:
+            queries: labelled requests, as `evaluation.load_queries` reads them; a hundred or more.
+            k: recall at this rank decides.
+            held_out: share of the requests that judge, between 0 and 1.
+
+        Raises:
+            RoutingError: the retriever has no such weights, or the requests are too few or name unknown tools.
+            EmbedderError: the embedder fails.
+            ValueError: `k` or `held_out` is out of range.
+        """
+        from .evaluation.fitting import fit_weights
+        from .retrieval import Retriever
+
+        if not isinstance(self.retriever, Retriever):
+            raise RoutingError(f"a {type(self.retriever).__name__} has no weights that could be fitted")
+        work = partial(fit_weights, self.retriever, queries, self.catalog, self.classifier, k=k, held_out=held_out)
+        return await anyio.to_thread.run_sync(work)
+
+    def fit_sync(self, queries: Sequence[Query], *, k: int = 5, held_out: float = 0.4) -> FitReport:
+        """`fit` for code without an event loop; raises the same, and RoutingError where a loop is running."""
+        return self._run(lambda: self.fit(queries, k=k, held_out=held_out))
 
     def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         if _loop_is_running():
