@@ -15,6 +15,7 @@ from ...catalog.errors import EmbedderError
 from ..language import UNKNOWN
 from .minilm import DEFAULT_SHA256, default_folder, file_sha256
 from .protocol import TextKind, Vectors
+from .update import LowRankUpdate
 
 BATCH_SIZE = 64
 _DECISIVE = (".safetensors", ".bin", ".json", ".txt", ".model", ".onnx")
@@ -33,6 +34,7 @@ class SentenceTransformerEmbedder:
         languages: ISO 639-1 codes of the languages the model knows; default: English for MiniLM, all for others.
         query_prefix: put before every request (E5 wants ``"query: "``); default: the model's own prompt, if any.
         tool_prefix: put before every tool text (E5 wants ``"passage: "``); default: the model's own prompt, if any.
+        update: a low-rank update, or the path of its file, which is merged into the weights of MiniLM.
         device: as torch names it; default: the CPU for MiniLM, the library's choice for others.
 
     Example:
@@ -49,12 +51,16 @@ class SentenceTransformerEmbedder:
         languages: Collection[str] | None = None,
         query_prefix: str | None = None,
         tool_prefix: str | None = None,
+        update: LowRankUpdate | str | Path | None = None,
         device: str | None = None,
     ) -> None:
+        if update is not None and model is not None:
+            raise ValueError("a low-rank update belongs to the default model: give either an update or a model")
         self._name = model
         self._revision = revision
         self._languages = frozenset(("en",) if model is None and languages is None else languages or ())
         self._prefixes = {"query": query_prefix, "tool": tool_prefix}
+        self._update = update
         self._device = "cpu" if model is None and device is None else device
         self._lock = threading.RLock()
         self._model: Any = None
@@ -62,7 +68,20 @@ class SentenceTransformerEmbedder:
         self._fingerprint: str | None = None
 
     def __repr__(self) -> str:
-        return f"SentenceTransformerEmbedder({self._label!r})"
+        tuned = "" if self._update is None else ", tuned"
+        return f"SentenceTransformerEmbedder({self._label!r}{tuned})"
+
+    @property
+    def update(self) -> LowRankUpdate | None:
+        """The low-rank update that is merged into the weights, or None.
+
+        Raises:
+            EmbedderError: its file cannot be read.
+        """
+        with self._lock:
+            if isinstance(self._update, str | Path):
+                self._update = LowRankUpdate.load(self._update)
+            return self._update
 
     @property
     def fingerprint(self) -> str:
@@ -144,7 +163,7 @@ class SentenceTransformerEmbedder:
         shows_progress = hub_logging.is_progress_bar_enabled()
         hub_logging.disable_progress_bar()
         try:
-            self._model = SentenceTransformer(
+            model = SentenceTransformer(
                 source, device=self._device, revision=self._revision, local_files_only=self._name is None
             )
         except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
@@ -154,13 +173,17 @@ class SentenceTransformerEmbedder:
         finally:
             if shows_progress:
                 hub_logging.enable_progress_bar()
+        if self.update is not None:
+            self.update.merge_into(model, DEFAULT_SHA256)
+        self._model = model
         return self._model
 
     def _identity(self) -> list[str]:
         """What is known of the weights without loading them."""
         if self._name is None:
             default_folder()
-            return ["all-MiniLM-L6-v2", DEFAULT_SHA256, "mean pooling", "256 word pieces"]
+            tuned = [] if self.update is None else [f"update {self.update.fingerprint}"]
+            return ["all-MiniLM-L6-v2", DEFAULT_SHA256, "mean pooling", "256 word pieces", *tuned]
         folder = Path(self._name)
         if folder.is_dir():
             files = sorted(path for path in folder.rglob("*") if path.suffix in _DECISIVE and path.is_file())
