@@ -19,7 +19,20 @@ from .errors import (
 )
 from .functions import tool
 from .schemas import Parameter, walk_parameters
-from .sources import ToolList, WrittenTools, detect_shape, load_catalog, read_tools, save_tools, write_tools
+from .sources import (
+    EnrichedCatalog,
+    Enrichment,
+    ToolList,
+    WrittenTools,
+    apply_enrichments,
+    detect_shape,
+    load_catalog,
+    read_enrichments,
+    read_tools,
+    save_enrichments,
+    save_tools,
+    write_tools,
+)
 from .tool import Deprecation, Permission, RateLimit, SideEffect, Tool, Trust
 
 __all__ = [
@@ -31,6 +44,8 @@ __all__ = [
     "Degraded",
     "Deprecation",
     "DuplicateToolError",
+    "EnrichedCatalog",
+    "Enrichment",
     "ErrorCategory",
     "ErrorInfo",
     "Parameter",
@@ -50,10 +65,13 @@ __all__ = [
     "Trust",
     "UnknownToolError",
     "WrittenTools",
+    "apply_enrichments",
     "detect_shape",
     "load_catalog",
     "new_call_id",
+    "read_enrichments",
     "read_tools",
+    "save_enrichments",
     "save_tools",
     "tool",
     "validate_arguments",

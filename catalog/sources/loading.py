@@ -9,6 +9,7 @@ from pathlib import Path
 from ..catalog import Catalog, claim_names
 from ..errors import CatalogError, DuplicateToolError, ToolFormatError
 from ..tool import Tool
+from .enrichment import is_enrichment_file
 from .modules import is_module_attribute, load_from_module
 from .reading import ToolList, read_numbered, read_tools
 from .text_files import SUFFIXES, json_lines, parse_json, parse_yaml, read_text
@@ -23,7 +24,7 @@ def load_catalog(spec: str | os.PathLike[str], *, strict: bool = True) -> Catalo
             - a file: ``.jsonl`` (a tool per line), ``.json`` or ``.yaml``/``.yml`` (a list, ``{"tools": [...]}`` or a
               ``tools/list`` response); any of the shapes that `read_tools` knows;
             - a folder: all such files in it in the order of their names; of a benchmark's folder with ``tools.jsonl``
-              and ``queries.jsonl`` only the former;
+              and ``queries.jsonl`` only the former; files of enrichments (``*.enrichment.*``) are no tool lists;
             - ``module:attribute``: a Catalog, an iterable of Tools, or a function that returns one. The current
               directory is put on ``sys.path``.
         strict: raise for the first entry that cannot be used, instead of leaving it out.
@@ -72,7 +73,10 @@ def _files_in(folder: Path) -> list[Path]:
     found = sorted(
         path
         for path in folder.iterdir()
-        if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith(".")
+        if path.suffix.lower() in SUFFIXES
+        and path.is_file()
+        and not path.name.startswith(".")
+        and not is_enrichment_file(path)
     )
     if not found:
         raise CatalogError(f"the folder {str(folder)!r} holds no file that ends in {', '.join(SUFFIXES)}")

@@ -38,11 +38,12 @@ def save_tools(
     if suffix not in SUFFIXES:
         raise ValueError(f"{str(target)!r} must end in one of {', '.join(SUFFIXES)}")
     written = write_tools(tools, shape)
-    _replace(Path(os.path.realpath(target)), _rendered(written.entries, suffix).encode())
+    replace_file(Path(os.path.realpath(target)), rendered(written.entries, suffix).encode())
     return written.losses
 
 
-def _rendered(entries: list[Entry], suffix: str) -> str:
+def rendered(entries: list[Entry], suffix: str) -> str:
+    """The text of a file with that ending."""
     if suffix == ".jsonl":
         return "".join(json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n" for entry in entries)
     if suffix == ".json":
@@ -71,7 +72,8 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _PlainDumper.add_representer(str, _represent_text)
 
 
-def _replace(target: Path, data: bytes) -> None:
+def replace_file(target: Path, data: bytes) -> None:
+    """Writes a file in one step: readers see the old content or the new, also after a crash."""
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with aside.open("xb") as file:

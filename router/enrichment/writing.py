@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ async def write_requests(
     styles: Sequence[str] = DEFAULT_STYLES,
     when_to_use: bool = False,
     language: str | None = None,
-    on_written: Callable[[Written], object] | None = None,
+    on_written: Callable[[Written], Awaitable[None] | None] | None = None,
     concurrency: int = 4,
     timeout: float = DEFAULT_TIMEOUT,  # noqa: ASYNC109 - of each tool, not of the whole
     settings: Mapping[str, Any] | None = None,
@@ -72,8 +72,8 @@ async def write_requests(
         styles: names out of `STYLES`, one request each.
         when_to_use: whether to ask for a when-to-use line too.
         language: ISO 639-1 code or English name of the language to write in. Default: the tool's own.
-        on_written: called with each tool's outcome as soon as it is there, on the running loop. When the run is
-            cancelled or interrupted, all that was handed to it is complete.
+        on_written: called with each tool's outcome as soon as it is there, on the running loop, and awaited where it
+            is async. When the run is cancelled or interrupted, all that was handed to it is complete.
         concurrency: questions in flight.
         timeout: seconds for one tool, waiting in the server's queue included.
         settings: pydantic-ai model settings over `DEFAULT_SETTINGS`.
@@ -108,9 +108,9 @@ async def write_requests(
             nonlocal failures, failure
             async with limiter:
                 outcome = written[place] = await writer.write(tool)
-            failures = failures + 1 if outcome.problem else 0
-            if on_written is not None:
-                on_written(outcome)
+                failures = failures + 1 if outcome.problem else 0
+                if on_written is not None and (waiting := on_written(outcome)) is not None:
+                    await waiting
             if failures >= MAX_FAILURES and failure is None:
                 failure = ModelError(f"the model failed for {failures} tools in a row: {outcome.problem}")
                 scope.cancel()
