@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ...catalog import Tool
 from ...catalog.digest import digest_of_text
-from ...catalog.errors import EmbedderError
-from ..embedding import Embedder, TextKind, Vectors
+from ..embedding import Embedder, Vectors
+from ..embedding.batching import RequestBatcher, embed_distinct
 from .text import parameter_texts, tool_text
-from .vectors import FaissIndex
+from .vectors import FaissIndex, KeyedVectors, VectorIndex, VectorIndexFactory
 
 Progress = Callable[[int, int], None]
 """Called with the number of tools embedded so far and the number to embed."""
@@ -28,17 +28,27 @@ class DenseArm:
         embedder: makes the vectors.
         lock: guards the indexes.
         with_parameters: whether parameters get vectors too.
+        factory: makes an empty index for vectors of a dimension.
     """
 
-    def __init__(self, embedder: Embedder, lock: threading.RLock, *, with_parameters: bool) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        lock: threading.RLock,
+        *,
+        with_parameters: bool,
+        factory: VectorIndexFactory = FaissIndex,
+    ) -> None:
         self.embedder = embedder
-        self.tools: FaissIndex | None = None
-        self.parameters: FaissIndex | None = None
+        self.tools: VectorIndex | None = None
+        self.parameters: VectorIndex | None = None
         self._with_parameters = with_parameters
+        self._factory = factory
         self._lock = lock
         self._embedding = threading.Lock()
         self._pending: dict[str, Tool] = {}
-        self._parameter_keys: dict[str, dict[str, str]] = {}
+        self._parameter_keys: dict[str, Mapping[str, str]] = {}
+        self._requests = RequestBatcher(lambda texts: embed_distinct(embedder, texts, "query"))
         self.version = 0
         """Grows with every change of the tools' vectors."""
 
@@ -47,13 +57,27 @@ class DenseArm:
         """How many tools wait to be embedded."""
         return len(self._pending)
 
-    def ensure_indexes(self, dimension: int) -> FaissIndex:
+    def ensure_indexes(self, dimension: int) -> VectorIndex:
         """Makes the indexes that are not there yet; returns that of tools. Under the lock."""
         if self.tools is None:
-            self.tools = FaissIndex(dimension)
+            self.tools = self._factory(dimension)
         if self.parameters is None and self._with_parameters:
-            self.parameters = FaissIndex(dimension)
+            self.parameters = self._factory(dimension)
         return self.tools
+
+    def adopt(
+        self, tools: KeyedVectors, parameters: KeyedVectors | None, keys: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        """Takes over saved vectors and what `keys_of` said of each tool. Under the lock.
+
+        Raises:
+            ValueError: the vectors do not fit together.
+        """
+        self.ensure_indexes(tools.vectors.shape[1]).put(tools.keys, tools.vectors)
+        if parameters is not None and self.parameters is not None:
+            self.parameters.put(parameters.keys, parameters.vectors)
+        self._parameter_keys.update(keys)
+        self.version += 1
 
     def put(self, tool: Tool) -> None:
         """Takes note of a new or changed tool; an old vector of it is dropped at once."""
@@ -82,7 +106,7 @@ class DenseArm:
                 if not waiting:
                     return done
                 # By length over all of them, not per chunk: texts of one length waste no padding.
-                texts = sorted(((tool_text(tool), tool) for tool in waiting), key=lambda pair: len(pair[0]))
+                texts = sorted(((tool_text(tool), tool) for tool in waiting), key=lambda pair: (len(pair[0]), pair[0]))
                 total = done + len(texts)
                 for chunk in _chunks(texts):
                     self._embed_chunk(chunk)
@@ -90,13 +114,18 @@ class DenseArm:
                     if progress is not None:
                         progress(done, total)
 
-    def embed_requests(self, requests: Sequence[str]) -> Vectors:
-        """One unit vector per request, shape ``(len(requests), dimension)``.
+    def embed_requests(self, requests: Sequence[str], seconds: float | None = None) -> Vectors:
+        """One unit vector per request, shape ``(len(requests), dimension)``, together with those of other threads.
+
+        Args:
+            requests: at most a batch of them.
+            seconds: how long to wait at most; None: as long as it takes.
 
         Raises:
             EmbedderError: the embedder fails.
+            DeadlineExceededError: the vectors were not there in time.
         """
-        return self._embed(requests, "query")
+        return self._requests.embed(requests, seconds)
 
     def best_parameters(self, query: Vectors, tools: Iterable[Tool]) -> dict[str, tuple[str, float]]:
         """For each of `tools` with parameter vectors: path and cosine of the parameter nearest to `query`.
@@ -107,7 +136,7 @@ class DenseArm:
         """
         if self.parameters is None:
             return {}
-        owners = {tool.name: self._keys_of(tool) for tool in tools}
+        owners = {tool.name: self.keys_of(tool) for tool in tools}
         keys = {key for paths in owners.values() for key in paths.values()}
         near = dict(self.parameters.search(query[np.newaxis], len(keys), keys)[0]) if keys else {}
         best = {}
@@ -117,19 +146,23 @@ class DenseArm:
                 best[name] = max(known, key=lambda pair: pair[1])
         return best
 
-    def prune(self, used: Collection[str]) -> None:
-        """Drops vectors of parameters that are not among `used`, keys as in `parameter_keys`; under the lock."""
+    def prune(self, tools: Iterable[Tool]) -> None:
+        """Drops vectors of parameters that none of `tools`, which are all, has any more. Under the lock."""
         if self.parameters is not None:
+            used = {key for tool in tools for key in self.keys_of(tool).values()}
             self.parameters.remove([key for key in self.parameters.keys if key not in used])
 
-    def _keys_of(self, tool: Tool) -> dict[str, str]:
-        """Path to key of every parameter; kept, for the tools that lead one request lead others too."""
+    def keys_of(self, tool: Tool) -> Mapping[str, str]:
+        """The paths of a tool's parameters to the keys of their vectors.
+
+        They are kept, and saved: the texts of a tool's parameters take longer to make than the tool to be ranked.
+        """
         if tool.name not in self._parameter_keys:
             self._parameter_keys[tool.name] = {path: _key(text) for path, text in parameter_texts(tool).items()}
         return self._parameter_keys[tool.name]
 
     def _embed_chunk(self, chunk: Sequence[tuple[str, Tool]]) -> None:
-        vectors = self._embed([text for text, _ in chunk], "tool")
+        vectors = embed_distinct(self.embedder, [text for text, _ in chunk], "tool")
         with self._lock:
             self.ensure_indexes(vectors.shape[1])
         self._embed_parameters([tool for _, tool in chunk])
@@ -146,34 +179,30 @@ class DenseArm:
         index = self.parameters
         if index is None:
             return
-        texts = {_key(text): text for tool in tools for text in parameter_texts(tool).values()}
+        texts: dict[str, str] = {}
+        keys: list[tuple[Tool, dict[str, str]]] = []
+        for tool in tools:
+            of_tool = {path: (_key(text), text) for path, text in parameter_texts(tool).items()}
+            texts.update(of_tool.values())
+            keys.append((tool, {path: key for path, (key, _) in of_tool.items()}))
         with self._lock:
-            missing = sorted(key for key in texts if key not in index)
-        vectors = self._embed([texts[key] for key in missing], "tool")
+            listed = sorted(texts)
+            missing = [key for key, row in zip(listed, index.rows(listed), strict=True) if row < 0]
+        vectors = embed_distinct(self.embedder, [texts[key] for key in missing], "tool")
         with self._lock:
             index.put(missing, vectors)
-
-    def _embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        size = self.embedder.dimension
-        if not texts:
-            return np.zeros((0, size), np.float32)
-        vectors = np.asarray(self.embedder.embed(texts, kind), np.float32)
-        if vectors.shape != (len(texts), size):
-            raise EmbedderError(
-                f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts of {size} numbers each"
-            )
-        if not np.isfinite(vectors).all():
-            raise EmbedderError("the embedder gave numbers that are not finite")
-        return vectors
+            self._parameter_keys.update((tool.name, of) for tool, of in keys if self._pending.get(tool.name) is tool)
 
 
-def _chunks(texts: Sequence[tuple[str, Tool]]) -> Iterable[Sequence[tuple[str, Tool]]]:
-    return (texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK))
-
-
-def parameter_keys(tools: Iterable[Tool]) -> set[str]:
-    """The keys under which the vectors of all parameters of `tools` are held."""
-    return {_key(text) for tool in tools for text in parameter_texts(tool).values()}
+def _chunks(texts: Sequence[tuple[str, Tool]]) -> Iterator[Sequence[tuple[str, Tool]]]:
+    """Runs of about `CHUNK` tools, cut where the text changes: equal texts, which stand together, are embedded once."""
+    start = 0
+    while start < len(texts):
+        end = min(start + CHUNK, len(texts))
+        while end < len(texts) and texts[end][0] == texts[end - 1][0]:
+            end += 1
+        yield texts[start:end]
+        start = end
 
 
 def _key(text: str) -> str:

@@ -53,6 +53,7 @@ class LexicalIndex:
         self._base_counts: Floats = np.zeros(0, np.float32)
         self._delta: dict[int, tuple[array[int], array[float]]] = {}
         self._delta_size = 0
+        self._weighed: tuple[Floats, npt.NDArray[np.bool_] | None] | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -68,9 +69,18 @@ class LexicalIndex:
         """
         return self._rows[key]
 
+    def rows(self, keys: Sequence[str]) -> npt.NDArray[np.int64]:
+        """`row` of each of `keys`, shape ``(len(keys),)``.
+
+        Raises:
+            KeyError: the index does not hold one of the keys.
+        """
+        return np.fromiter(map(self._rows.__getitem__, keys), np.int64, len(keys))
+
     def put(self, key: str, terms: Iterable[str]) -> None:
         """Enters `key` with its terms (repetitions count), in place of what it had before."""
         self.remove(key)
+        self._weighed = None
         counts = Counter(terms)
         row = len(self._lengths)
         self._rows[key] = row
@@ -93,6 +103,7 @@ class LexicalIndex:
         row = self._rows.pop(key, None)
         if row is None:
             return False
+        self._weighed = None
         self._alive[row] = 0
         self._live_length -= self._lengths[row]
         return True
@@ -106,15 +117,14 @@ class LexicalIndex:
         scores: Floats = np.zeros(len(self._lengths), np.float32)
         if not self._rows:
             return scores
-        alive = np.frombuffer(self._alive, np.int8) > 0
-        mean = max(self._live_length / len(self._rows), 1e-9)
-        damping = (K1 * (1 - B + B / mean * np.frombuffer(self._lengths, np.float32))).astype(np.float32)
+        damping, alive = self._weighing()
         for postings in map(self._postings, dict.fromkeys(terms)):
-            number = sum(int(alive[rows].sum()) for rows, _ in postings)
+            number = sum(len(rows) if alive is None else int(alive[rows].sum()) for rows, _ in postings)
             rarity = np.float32(np.log1p((len(self._rows) - number + 0.5) / (number + 0.5)))
             for rows, counts in postings:
                 scores[rows] += rarity * counts * np.float32(K1 + 1) / (counts + damping[rows])
-        scores[~alive] = 0
+        if alive is not None:
+            scores[~alive] = 0
         return scores
 
     def matching(self, keys: Sequence[str], terms: Iterable[str]) -> list[list[str]]:
@@ -135,6 +145,15 @@ class LexicalIndex:
                 found.append((sum(len(rows) for rows, _ in postings), term, holds))
         found.sort(key=lambda entry: entry[0])
         return [[term for _, term, holds in found if holds[at]] for at in range(len(keys))]
+
+    def _weighing(self) -> tuple[Floats, npt.NDArray[np.bool_] | None]:
+        """What the length of each row adds below the line, and which rows are not gone (None: none is); kept."""
+        if self._weighed is None:
+            mean = max(self._live_length / len(self._rows), 1e-9)
+            damping = (K1 * (1 - B + B / mean * np.array(self._lengths, np.float32))).astype(np.float32)
+            complete = len(self._rows) == len(self._lengths)
+            self._weighed = damping, None if complete else np.array(self._alive, np.int8) > 0
+        return self._weighed
 
     def copy(self) -> LexicalIndex:
         """An index that goes its own way from here on; rows stay what they are, in both."""
@@ -208,6 +227,7 @@ class LexicalIndex:
         self._live_length = float(lengths.sum(dtype=np.float64))
         self._base_starts, self._base_rows, self._base_counts = starts, rows, counts
         self._delta, self._delta_size = {}, 0
+        self._weighed = None
 
     def _postings(self, term: str) -> list[tuple[Ints, Floats]]:
         """The base's and the delta's rows and counts of `term`; either may be absent."""

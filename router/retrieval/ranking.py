@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...catalog import Tool
 from ..embedding import Embedder, Vectors
 from ..language import language_shares
 from ..records import Candidate, Intent
@@ -16,6 +15,7 @@ from .dense import DenseArm
 from .fusion import FusionWeights, exact_first, fuse, leading, standardise
 from .lexical import LexicalIndex
 from .text import words_and_terms
+from .view import CatalogView
 from .weighing import Evidence, strongest
 
 PARAMETER_POOL = 20
@@ -23,47 +23,6 @@ PARAMETER_POOL = 20
 
 SHOWN_WORDS = 4
 """Matching words in a candidate's reasons."""
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogView:
-    """The catalog as arrays, as of one moment.
-
-    Attributes:
-        tools: in catalog order; the position in it is a tool's place.
-        places: names and aliases to places.
-        lexical_rows: place to row in the lexical index.
-        dense_rows: place to row among the vectors, -1 where there is none yet.
-        version: of the dense arm, for which `dense_rows` hold.
-    """
-
-    tools: tuple[Tool, ...]
-    places: dict[str, int]
-    lexical_rows: npt.NDArray[np.int64]
-    dense_rows: npt.NDArray[np.int64]
-    version: int
-
-
-def view_of(tools: dict[str, Tool], lexical: LexicalIndex, dense: DenseArm) -> CatalogView:
-    """The view of `tools`, all of which the lexical index must hold."""
-    index = dense.tools
-    rows = (-1 if index is None or (row := index.row(name)) is None else row for name in tools)
-    return CatalogView(
-        tuple(tools.values()),
-        {name: place for place, tool in enumerate(tools.values()) for name in (tool.name, *tool.aliases)},
-        np.fromiter(map(lexical.row, tools), np.int64, len(tools)),
-        np.fromiter(rows, np.int64, len(tools)),
-        dense.version,
-    )
-
-
-def dense_scores(view: CatalogView, dense: DenseArm, queries: Vectors) -> Vectors:
-    """Cosines of all tools, shape ``(requests, tools)``; NaN where a tool has no vector yet."""
-    scores = np.full((len(queries), len(view.tools)), np.nan, np.float32)
-    embedded = view.dense_rows >= 0
-    if dense.tools is not None and embedded.any():
-        scores[:, embedded] = dense.tools.scores(queries)[:, view.dense_rows[embedded]]
-    return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +48,8 @@ class Ranker:
             trouble: why there is no query, for the reasons.
         """
         words = {term: word for word, term in words_and_terms(request)}
-        matches = self.lexical.scores(words)[self.view.lexical_rows]
-        allowed = _allowed(self.view, intent)
+        matches = self.view.lexical_scores(self.lexical, words)
+        allowed = self.view.allowed(intent)
         parts = {"lexical": matches}
         best: dict[int, tuple[str, float]] = {}
         notes = [trouble] if trouble else []
@@ -125,7 +84,7 @@ class Ranker:
         """
         matches = self.lexical.scores(dict(words_and_terms(request)).values())[self.view.lexical_rows]
         gold = tuple(frozenset(self.view.places[name] for name in names) for names in wanted)
-        places = strongest(cosines, matches, _allowed(self.view, intent))
+        places = strongest(cosines, matches, self.view.allowed(intent))
         best = self._best_parameters(query, places.tolist())
         return Evidence(
             places,
@@ -183,10 +142,3 @@ def known_share(request: str, embedder: Embedder) -> tuple[float, list[str]]:
     shares = language_shares(request)
     foreign = [language for language in shares if not embedder.knows(language)]
     return 1.0 - sum(shares[language] for language in foreign), foreign
-
-
-def _allowed(view: CatalogView, intent: Intent) -> npt.NDArray[np.bool_] | None:
-    """Which places may be found; None: all."""
-    if not intent.narrowed:
-        return None
-    return np.fromiter((intent.keeps(tool) for tool in view.tools), bool, len(view.tools))

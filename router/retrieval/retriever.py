@@ -5,7 +5,9 @@ Words are found by BM25, meaning by vectors; the lexical arm always answers, the
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -14,12 +16,14 @@ from ...catalog import Catalog, CatalogChange, Tool
 from ...catalog.errors import EmbedderError, IndexMismatchError
 from ..embedding import Embedder, SentenceTransformerEmbedder, Vectors
 from ..records import Candidate, Intent
-from .dense import DenseArm, Progress, parameter_keys
+from .dense import DenseArm, Progress
 from .fusion import FusionWeights
 from .lexical import LexicalIndex
-from .ranking import CatalogView, Ranker, dense_scores, view_of
+from .ranking import Ranker
 from .store import REBUILD, SavedIndex, load_index, save_index
 from .text import tool_digest, tool_terms
+from .vectors import FaissIndex, KeyedVectors, VectorIndex, VectorIndexFactory
+from .view import CatalogView, view_of
 from .weighing import Evidence
 from .worker import BackgroundWorker, DeadlineExceededError
 
@@ -27,7 +31,12 @@ MAX_REQUEST_CHARACTERS = 20_000
 """What is read of a request; far above any question, far below what would stall the tokenizers."""
 
 BATCH = 64
-"""Requests ranked between two looks at the lock; bounds the memory for their scores, too."""
+"""Requests embedded together and ranked between two looks at the lock; bounds the memory for their scores, too."""
+
+PATIENCE = 10.0
+PATIENCE_PER_REQUEST = 1.0
+"""Seconds that a model which has answered before may take for a batch of requests before the words answer alone: a
+hundred times what a busy machine needs, a sixth of the minute for which embedding is reported to stall elsewhere."""
 
 
 class Retriever:
@@ -42,8 +51,11 @@ class Retriever:
         weights: of the arms; default: `FusionWeights()`.
         index: folder that `save` wrote. Tools that changed since are embedded anew, tools that are gone are dropped.
         rebuild: start afresh when the folder holds no usable index, instead of raising.
-        deadline: seconds that embedding may take in one search; after that the lexical arm answers alone, and says
-            so in every candidate's reasons. Default: as long as it takes. Embedding goes on in the background.
+        deadline: seconds that embedding may take in one search, loading the model and embedding new tools included;
+            after that the lexical arm answers alone, and says so in every candidate's reasons, while embedding goes on
+            in the background. ``math.inf``: as long as it takes. Default: as long as it takes for the first search
+            and when tools have changed, then `PATIENCE` and `PATIENCE_PER_REQUEST`.
+        vectors: makes an empty vector index for a dimension. Default: `FaissIndex`.
 
     Raises:
         IndexMismatchError: the folder holds no index, a damaged one, or one made by another model.
@@ -67,6 +79,7 @@ class Retriever:
         index: str | Path | None = None,
         rebuild: bool = False,
         deadline: float | None = None,
+        vectors: VectorIndexFactory = FaissIndex,
     ) -> None:
         if deadline is not None and not deadline > 0:
             raise ValueError(f"a deadline must be a positive number of seconds, not {deadline!r}")
@@ -83,7 +96,9 @@ class Retriever:
             embedder if embedder is not None else SentenceTransformerEmbedder(),
             self._lock,
             with_parameters=self._weights.parameters > 0,
+            factory=vectors,
         )
+        self._warm = False
         if index is not None:
             self._adopt(Path(index), rebuild)
         _follow(catalog, self)
@@ -140,17 +155,19 @@ class Retriever:
         if intents is not None and len(intents) != len(requests):
             raise ValueError(f"{len(requests)} requests came with {len(intents)} intents")
         requests = [request[:MAX_REQUEST_CHARACTERS] for request in requests]
-        vectors, trouble = self._vectors(requests)
+        started = time.monotonic()
+        trouble = self._embed_pending()
+        spent = time.monotonic() - started
         found: list[list[Candidate]] = []
         for start in range(0, len(requests), BATCH):
-            batch = slice(start, start + BATCH)
-            found += self._rank(
-                requests[batch],
-                k,
-                [Intent()] * len(requests[batch]) if intents is None else intents[batch],
-                None if vectors is None else vectors[batch],
-                trouble,
-            )
+            batch = requests[start : start + BATCH]
+            vectors: Vectors | None = None
+            if not trouble:
+                started = time.monotonic()
+                vectors, trouble = self._vectors(batch, self._patience(len(batch), spent))
+                spent += time.monotonic() - started
+            wanted = [Intent()] * len(batch) if intents is None else intents[start : start + BATCH]
+            found += self._rank(batch, k, wanted, vectors, trouble)
         return found
 
     def refresh(self, progress: Progress | None = None) -> int:
@@ -178,21 +195,22 @@ class Retriever:
             IndexMismatchError: the folder belongs to something else.
             OSError: the folder cannot be written.
         """
-        with self._lock:
-            seen = dict(self._tools)
-        used = parameter_keys(seen.values())  # takes seconds for a large catalog: not under the lock
         while True:
             self.refresh(progress)
             with self._lock:
                 self._current_view()
                 if self._dense.pending:  # the catalog changed in between
                     continue
-                used |= parameter_keys(tool for name, tool in self._tools.items() if seen.get(name) is not tool)
-                self._dense.prune(used)
-                vectors = self._dense.ensure_indexes(self.embedder.dimension).copy()
-                parameters = None if self._dense.parameters is None else self._dense.parameters.copy()
+                self._dense.prune(self._tools.values())
+                tools = self._dense.ensure_indexes(self.embedder.dimension)
+                parameters = self._dense.parameters
                 saved = SavedIndex(
-                    self.embedder.fingerprint, dict(self._digests), self._lexical.copy(), vectors, parameters
+                    self.embedder.fingerprint,
+                    dict(self._digests),
+                    self._lexical.copy(),
+                    _copied(tools),
+                    None if parameters is None else _copied(parameters),
+                    {name: dict(self._dense.keys_of(tool)) for name, tool in self._tools.items()},
                 )
                 break
         save_index(saved, Path(folder))
@@ -223,7 +241,7 @@ class Retriever:
             with self._lock:
                 view = self._current_view()
                 ranker = Ranker(view, self._lexical, self._dense, self._weights)
-                cosines = dense_scores(view, self._dense, vectors[batch])
+                cosines = view.cosines(self._dense, vectors[batch])
                 found += [
                     ranker.evidence(
                         request,
@@ -262,12 +280,14 @@ class Retriever:
                 )
             if self._weights.parameters > 0 and saved.parameters is None:
                 raise IndexMismatchError(f"the index in {folder} holds no vectors of parameters; {REBUILD}")
+            with self._lock:
+                self._dense.adopt(saved.tools, saved.parameters, saved.parameter_keys)
         except IndexMismatchError:
             if not rebuild:
                 raise
             return
         self._digests = dict(saved.digests)
-        self._lexical, self._dense.tools, self._dense.parameters = saved.lexical, saved.tools, saved.parameters
+        self._lexical = saved.lexical
 
     def _changed(self, change: CatalogChange) -> None:
         with self._lock:
@@ -306,19 +326,40 @@ class Retriever:
             self._view = view_of(self._tools, self._lexical, self._dense)
         return self._view
 
-    def _vectors(self, requests: Sequence[str]) -> tuple[Vectors | None, str]:
-        """The requests' vectors, or None and why the lexical arm has to do without them."""
-
-        def embed() -> Vectors:
-            self._dense.embed_pending()
-            return self._dense.embed_requests(requests)
-
+    def _embed_pending(self) -> str:
+        """Embeds tools that wait, and says why that has to be done without, or nothing."""
+        if not self._dense.pending:
+            return ""
+        self._warm = False
         try:
-            return (embed() if self._deadline is None else self._worker.run(embed, self._deadline)), ""
+            if self._deadline is None or self._deadline == math.inf:
+                self._dense.embed_pending()
+            else:
+                self._worker.run(self._dense.embed_pending, self._deadline)
         except DeadlineExceededError as error:
-            return None, f"words only: embedding {error}"
+            return f"words only: embedding {error}"
+        except EmbedderError as error:
+            return f"words only: {error}"
+        return ""
+
+    def _vectors(self, requests: Sequence[str], seconds: float | None) -> tuple[Vectors | None, str]:
+        """The vectors of a batch, or None and why the lexical arm has to do without them."""
+        try:
+            vectors = self._dense.embed_requests(requests, seconds)
+        except DeadlineExceededError:
+            return None, f"words only: embedding took longer than {self._deadline or seconds:g} s"
         except EmbedderError as error:
             return None, f"words only: {error}"
+        self._warm = True
+        return vectors, ""
+
+    def _patience(self, count: int, spent: float) -> float | None:
+        """Seconds that embedding so many requests may take after `spent`; None: as long as it takes."""
+        if self._deadline is None:
+            return PATIENCE + PATIENCE_PER_REQUEST * count if self._warm else None
+        if self._deadline == math.inf:
+            return None
+        return max(0.0, self._deadline - spent)
 
     def _rank(
         self, requests: Sequence[str], k: int, intents: Sequence[Intent], vectors: Vectors | None, trouble: str
@@ -326,7 +367,7 @@ class Retriever:
         with self._lock:
             view = self._current_view()
             ranker = Ranker(view, self._lexical, self._dense, self._weights)
-            cosines = None if vectors is None else dense_scores(view, self._dense, vectors)
+            cosines = None if vectors is None else view.cosines(self._dense, vectors)
             return [
                 ranker.rank(
                     request,
@@ -340,6 +381,11 @@ class Retriever:
                 else []
                 for at, request in enumerate(requests)
             ]
+
+
+def _copied(index: VectorIndex) -> KeyedVectors:
+    keys = list(index.keys)
+    return KeyedVectors(keys, index.vectors(keys))
 
 
 def _follow(catalog: Catalog, retriever: Retriever) -> None:

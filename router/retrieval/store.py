@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from ...catalog.errors import IndexMismatchError
 from .lexical import LexicalIndex
-from .vectors import FaissIndex
+from .vectors import KeyedVectors
 
 KIND = "toolpath index"
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 LEFTOVER_AGE = 3600.0
 """Seconds after which a data file that no manifest names is taken for the leftover of a save that never ended."""
@@ -43,13 +43,15 @@ class SavedIndex:
         lexical: the counts for BM25.
         tools: vectors by tool name.
         parameters: vectors by parameter text's digest, or None when parameters were not embedded.
+        parameter_keys: tool name to path of each parameter to its key in `parameters`.
     """
 
     fingerprint: str
     digests: Mapping[str, str]
     lexical: LexicalIndex
-    tools: FaissIndex
-    parameters: FaissIndex | None
+    tools: KeyedVectors
+    parameters: KeyedVectors | None
+    parameter_keys: Mapping[str, Mapping[str, str]]
 
 
 def save_index(index: SavedIndex, folder: Path) -> None:
@@ -67,18 +69,19 @@ def save_index(index: SavedIndex, folder: Path) -> None:
     try:
         written = {
             "lexical": _write(folder, f"lexical-{generation}.npz", index.lexical.to_arrays()),
-            "tools": _write(folder, f"tools-{generation}.faiss", index.tools),
+            "tools": _write(folder, f"tools-{generation}.npy", index.tools.vectors),
         }
         if index.parameters is not None:
-            written["parameters"] = _write(folder, f"parameters-{generation}.faiss", index.parameters)
+            written["parameters"] = _write(folder, f"parameters-{generation}.npy", index.parameters.vectors)
         manifest = {
             "kind": KIND,
             "format": FORMAT,
             "fingerprint": index.fingerprint,
-            "dimension": index.tools.dimension,
+            "dimension": index.tools.vectors.shape[1],
             "files": written,
             "tools": {name: index.digests[name] for name in index.tools.keys},
             "parameters": [] if index.parameters is None else list(index.parameters.keys),
+            "parameter_rows": _rows_of(index),
         }
         aside = folder / f"manifest-{generation}.tmp"
         with aside.open("w", encoding="utf-8") as file:
@@ -123,27 +126,50 @@ def _read(folder: Path, manifest: Mapping[str, Any]) -> SavedIndex:
     digests, dimension = dict(manifest["tools"]), int(manifest["dimension"])
     with np.load(files["lexical"], allow_pickle=False) as arrays:
         lexical = LexicalIndex.from_arrays(arrays)
-    parameters = None
+    tools = _vectors(files["tools"], list(digests), dimension)
+    parameters, keys = None, dict[str, dict[str, str]]()
     if "parameters" in files:
-        parameters = FaissIndex.load(files["parameters"], manifest["parameters"], dimension)
-    tools = FaissIndex.load(files["tools"], list(digests), dimension)
-    return SavedIndex(str(manifest["fingerprint"]), digests, lexical, tools, parameters)
+        parameters = _vectors(files["parameters"], list(manifest["parameters"]), dimension)
+        keys = {
+            tool: {path: parameters.keys[row] for path, row in rows.items()}
+            for tool, rows in manifest["parameter_rows"].items()
+        }
+    return SavedIndex(str(manifest["fingerprint"]), digests, lexical, tools, parameters, keys)
 
 
-def _write(folder: Path, name: str, content: FaissIndex | dict[str, npt.NDArray[np.generic]]) -> dict[str, str]:
+def _vectors(path: Path, keys: list[str], dimension: int) -> KeyedVectors:
+    vectors = np.load(path, allow_pickle=False)
+    if vectors.dtype != np.float32 or vectors.shape != (len(keys), dimension):
+        raise ValueError(f"{path.name} does not hold {len(keys)} vectors of {dimension} numbers")
+    if len(set(keys)) != len(keys):
+        raise ValueError(f"{path.name} came with keys that repeat")
+    return KeyedVectors(keys, vectors)
+
+
+def _rows_of(index: SavedIndex) -> dict[str, dict[str, int]]:
+    """`SavedIndex.parameter_keys` with each key's row in its place: a tenth of the size."""
+    if index.parameters is None:
+        return {}
+    rows = {key: row for row, key in enumerate(index.parameters.keys)}
+    return {tool: {path: rows[key] for path, key in keys.items()} for tool, keys in index.parameter_keys.items()}
+
+
+def _write(
+    folder: Path, name: str, content: npt.NDArray[np.generic] | dict[str, npt.NDArray[np.generic]]
+) -> dict[str, str]:
     path = folder / name
-    if isinstance(content, FaissIndex):
-        content.save(path)
-    else:
-        with path.open("wb") as file:
+    with path.open("wb") as file:
+        if isinstance(content, dict):
             np.savez(file, **content)  # type: ignore[arg-type]
+        else:
+            np.save(file, content)
     with path.open("rb+") as file:
         os.fsync(file.fileno())
         return {"name": name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def _verified(folder: Path, name: str, digest: str) -> Path:
-    """The data file, after its digest was compared: neither numpy nor FAISS is shown a file that was tampered with."""
+    """The data file, after its digest was compared: numpy is not shown a file that was tampered with."""
     path = folder / name
     if path.parent != folder:
         raise ValueError(f"{name!r} is not a file of the folder")
@@ -170,7 +196,7 @@ def _sweep(folder: Path, generation: str, replaced: Any) -> None:
     Fresh files that no manifest names stay: another process may be about to name them.
     """
     old = {entry["name"] for entry in replaced["files"].values()} if _is_ours(replaced) else set[str]()
-    for pattern in ("lexical-*.npz", "tools-*.faiss", "parameters-*.faiss", "manifest-*.tmp"):
+    for pattern in ("lexical-*.npz", "tools-*.*", "parameters-*.*", "manifest-*.tmp"):
         for path in folder.glob(pattern):
             if generation not in path.name and (path.name in old or _age(path) > LEFTOVER_AGE):
                 path.unlink(missing_ok=True)

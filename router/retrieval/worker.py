@@ -9,12 +9,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from ..embedding.batching import DeadlineExceededError
+
+__all__ = ["BackgroundWorker", "DeadlineExceededError"]
+
 T = TypeVar("T")
 _Job = tuple["Future[Any]", Callable[[], Any]]
-
-
-class DeadlineExceededError(Exception):
-    """The work did not end in time; when it had begun it goes on in the background."""
 
 
 class BackgroundWorker:

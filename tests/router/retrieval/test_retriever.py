@@ -1,9 +1,11 @@
 """What a search finds, why, and how it follows the catalog."""
 
 import gc
+import math
 import sys
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ from toolpath.catalog import Catalog, Tool
 from toolpath.catalog.errors import EmbedderError
 from toolpath.router.records import Candidate, Intent
 from toolpath.router.retrieval import FusionWeights, Retriever
+from toolpath.router.retrieval import retriever as retriever_module
 from toolpath.router.retrieval.text import tool_text
 
 from .conftest import RecordingEmbedder, order_parameters
+from .plain_index import PlainIndex
 
 
 def names(candidates: list[Candidate]) -> list[str]:
@@ -48,7 +52,7 @@ def test_at_most_k_candidates_are_returned_best_first(retriever: Retriever) -> N
 def test_many_requests_give_what_each_gives_alone(retriever: Retriever, embedder: RecordingEmbedder) -> None:
     requests = [f"mail number {at}" for at in range(70)] + ["refund", "refund"]
     together = retriever.search_many(requests, 2)
-    assert embedder.queries == requests
+    assert sorted(embedder.queries) == sorted(set(requests)), "each distinct request is embedded once"
     assert [names(found) for found in together] == [names(retriever.search(request, 2)) for request in requests]
     assert retriever.search_many([], 2) == []
 
@@ -124,6 +128,46 @@ def test_a_request_that_is_a_name_or_alias_finds_the_tool_without_an_intent(
 
 def test_an_exact_name_that_is_not_in_the_catalog_is_passed_over(retriever: Retriever) -> None:
     assert len(retriever.search("order", 2, Intent(exact=("gone",)))) == 2
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        Intent(categories=("weather",)),
+        Intent(categories=("weather", "no such category"), exact=("refund_order", "give_back", "gone")),
+        Intent(within=frozenset({"send_mail", "get_weather", "give_back"})),
+        Intent(categories=("shop",), exact=("get_weather",), within=frozenset({"get_weather", "send_mail"})),
+    ],
+)
+def test_a_narrowed_search_finds_just_what_the_intent_keeps(
+    retriever: Retriever, catalog: Catalog, intent: Intent
+) -> None:
+    found = retriever.search("order", 9, intent)
+    assert sorted(names(found)) == sorted(tool.name for tool in catalog if intent.keeps(tool))
+
+
+# --- the vector index
+
+
+def test_another_vector_index_gives_the_same_ranking_whatever_changes(catalog: Catalog, tmp_path: Path) -> None:
+    requests = ["where is my parcel", "天气", "order id", "send a mail"]
+
+    def rankings() -> list[list[tuple[str, float]]]:
+        return [[(c.name, round(c.score, 4)) for c in found] for found in plain.search_many(requests, 9)]
+
+    plain = Retriever(catalog, RecordingEmbedder(), vectors=PlainIndex)
+    for change in (
+        lambda: catalog.remove("refund_order"),
+        lambda: catalog.add(Tool(name="another_tool", description="Where a parcel is.")),
+        lambda: catalog.replace(Tool(name="track_parcel", description="Weather for parcels.")),
+        lambda: plain.save(tmp_path),
+    ):
+        change()
+        default = Retriever(catalog, RecordingEmbedder())
+        assert rankings() == [[(c.name, round(c.score, 4)) for c in f] for f in default.search_many(requests, 9)]
+    loaded = Retriever(catalog, RecordingEmbedder(), vectors=PlainIndex, index=tmp_path)
+    expected, plain = rankings(), loaded
+    assert rankings() == expected
 
 
 # --- languages
@@ -300,6 +344,46 @@ def test_past_the_deadline_words_answer_and_the_embedding_goes_on(catalog: Catal
     go.set()
     retriever.refresh()
     assert len([text for text in embedder.tools if text.startswith("track parcel:")]) == 1
+
+
+class StallingEmbedder(RecordingEmbedder):
+    """Answers at once until it is told to stall."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        self.go.set()
+
+    def embed(self, texts, kind):  # type: ignore[no-untyped-def]
+        assert self.go.wait(30)
+        return super().embed(texts, kind)
+
+
+def test_without_a_deadline_a_warm_model_that_stalls_is_not_waited_for(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = StallingEmbedder()
+    retriever = Retriever(catalog, embedder)
+    retriever.search("where is my parcel", 1)
+    monkeypatch.setattr(retriever_module, "PATIENCE", 0.01)
+    monkeypatch.setattr(retriever_module, "PATIENCE_PER_REQUEST", 0.0)
+    embedder.go.clear()
+    best = retriever.search("where is my parcel", 1)[0]
+    assert best.name == "track_parcel"
+    assert best.reasons[-1] == "words only: embedding took longer than 0.01 s"
+    embedder.go.set()
+
+
+def test_loading_the_model_and_embedding_new_tools_have_no_deadline_unless_asked_for(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = StallingEmbedder()
+    monkeypatch.setattr(retriever_module, "PATIENCE", 1e-9)
+    monkeypatch.setattr(retriever_module, "PATIENCE_PER_REQUEST", 0.0)
+    for patient in (Retriever(catalog, embedder), Retriever(catalog, embedder, deadline=math.inf)):
+        assert "dense" in patient.search("where is my parcel", 1)[0].parts
+        catalog.replace(Tool(name="send_mail", description="Posts a letter."))
+        assert "dense" in patient.search("post a letter", 1)[0].parts
 
 
 def test_an_error_that_is_not_the_embedders_is_not_swallowed(

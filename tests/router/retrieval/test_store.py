@@ -142,7 +142,7 @@ def test_a_manifest_that_does_not_fit_its_files_is_refused(
 def test_another_format_is_refused_by_its_number(catalog: Catalog, embedder: RecordingEmbedder, folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"format": 99}))
-    with pytest.raises(IndexMismatchError, match="has format 99, this version reads 1"):
+    with pytest.raises(IndexMismatchError, match="has format 99, this version reads 2"):
         Retriever(catalog, embedder, index=folder)
 
 
