@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .embedding import Embedder
     from .evaluation import Query
     from .evaluation.fitting import FitReport
+    from .feedback import FeedbackStore
 
 T = TypeVar("T")
 
@@ -48,7 +49,8 @@ class Router:
         embedder: for the default retriever; default: the MiniLM model that comes with Toolpath.
         index: folder for the default retriever's index: loaded when it is there, else made at once (which embeds
             every tool), and saved when tools changed; default: the index lives in memory.
-
+        feedback: outcomes of earlier calls, which reorder near-equal candidates; default: none. Record them with
+            `FeedbackStore.record`.
         closure: how much of what the leading candidates need (`DependencyGraph`) is offered to stage 3 beside them;
             default: `ClosureBudget()`; ``ClosureBudget(picks=0)`` offers nothing.
         pinned: tools that stage 3 is always offered, whatever is found: names of the catalog's, or tools of your own
@@ -84,6 +86,7 @@ class Router:
         embedder: Embedder | None = None,
         index: str | Path | None = None,
         closure: ClosureBudget | None = None,
+        feedback: FeedbackStore | None = None,
         pinned: Sequence[str | Tool] = (),
     ) -> None:
         if retriever is not None and (embedder is not None or index is not None):
@@ -98,6 +101,7 @@ class Router:
         self.selector = selector if selector is not None else self._default_selector(model)
         self.dependencies = DependencyGraph(catalog)
         self._budget = closure if closure is not None else ClosureBudget()
+        self._feedback = feedback
         self._cost = CatalogCost(catalog)
         self._pinned = _checked_pinned(pinned, catalog)
 
@@ -213,6 +217,8 @@ class Router:
         ]
         classified = time.perf_counter()
         found = self.retriever.search_many(requests, k, intents)
+        if self._feedback is not None:
+            found = [self._feedback.rerank(candidates) for candidates in found]
         searched = time.perf_counter()
         timings = {
             "intent": (classified - started) * 1e3 / len(requests),
