@@ -82,7 +82,8 @@ class Ranker:
             cosines: of all tools, shape ``(tools,)``.
             wanted: for each tool that the request wants, the names that are right in its place.
         """
-        matches = self.lexical.scores(dict(words_and_terms(request)).values())[self.view.lexical_rows]
+        words = {term: word for word, term in words_and_terms(request)}
+        matches = self.view.lexical_scores(self.lexical, words)
         gold = tuple(frozenset(self.view.places[name] for name in names) for names in wanted)
         places = strongest(cosines, matches, self.view.allowed(intent))
         best = self._best_parameters(query, places.tolist())
