@@ -11,9 +11,9 @@ PSEUDO_COUNT = 10.0
 """Outcomes at the mean rate that every tool is credited with: ten real ones weigh as much as none at all."""
 BOUND = 0.1
 """Most that outcomes add to a fused score or take off it, so two tools trade places only when they are less than twice
-this apart. Of the 47 requests of ToolAlpaca, BFCL multiple and BFCL simple (training sets) whose first two tools were so
-near, one of them right, the first was right in 47%: a toss of a coin. Between 0.3 and 0.5 apart it was in 75% of 24,
-beyond 1 in 97% of 425."""
+this apart. Of 47 requests of ToolAlpaca, BFCL multiple and BFCL simple (training sets) whose first two tools were so
+near, and one of them right, the first was right in 47%: a toss of a coin. From 0.3 to 0.5 apart it was right in 75% of
+24, more than 1 apart in 97% of 425."""
 
 
 @dataclass(frozen=True, slots=True)
