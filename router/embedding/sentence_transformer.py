@@ -127,6 +127,29 @@ class SentenceTransformerEmbedder:
             raise EmbedderError(f"{self._label} gave numbers that are not finite; its weights may be damaged")
         return vectors[[distinct[text] for text in clean]]
 
+    def loaded(self) -> Any:
+        """The `sentence_transformers.SentenceTransformer` behind this embedder, its update merged; loads it if need be.
+
+        Raises:
+            EmbedderError: it cannot be loaded.
+        """
+        with self._lock:
+            return self._loaded()
+
+    def prefix(self, kind: TextKind) -> str:
+        """What is put before a text of this kind: the given prefix, else the model's own prompt; loads the model.
+
+        Raises:
+            EmbedderError: the model cannot be loaded.
+        """
+        given = self._prefixes[kind]
+        if given is not None:
+            return given
+        model = self.loaded()
+        names = ("query",) if kind == "query" else ("document", "passage", "corpus")
+        named = next((name for name in names if name in model.prompts), model.default_prompt_name)
+        return str(model.prompts.get(named) or "")
+
     @property
     def _label(self) -> str:
         return "all-MiniLM-L6-v2" if self._name is None else str(self._name)

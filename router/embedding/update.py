@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,6 +75,51 @@ class LowRankUpdate:
                 if weight is None or tuple(weight.shape) != (up.shape[0], down.shape[1]):
                     raise EmbedderError(f"the low-rank update does not fit the model: no layer {name!r} of its shape")
                 weight += torch.from_numpy(up.astype(np.float32) @ down.astype(np.float32)).to(weight)
+
+    @classmethod
+    def mean(cls, updates: Sequence[LowRankUpdate], about: Mapping[str, str] | None = None) -> LowRankUpdate:
+        """The average of several updates of the same weights, of the sum of their ranks.
+
+        Models that were tuned apart from the same weights average into one that is at least as good as the typical
+        one of them and steadier on data of other kinds (Wortsman et al. 2022, "Model soups").
+
+        Raises:
+            ValueError: there are none, or they belong to different weights or layers.
+        """
+        if not updates or any(
+            each.base != updates[0].base or each.factors.keys() != updates[0].factors.keys() for each in updates
+        ):
+            raise ValueError("a mean needs updates of the same layers of the same weights")
+        share = np.float16(1 / len(updates))
+        return cls(
+            updates[0].base,
+            {
+                name: (
+                    np.concatenate([each.factors[name][0] for each in updates], axis=0),
+                    np.concatenate([each.factors[name][1] * share for each in updates], axis=1),
+                )
+                for name in updates[0].factors
+            },
+            about or {},
+        )
+
+    def then(self, other: LowRankUpdate, about: Mapping[str, str] | None = None) -> LowRankUpdate:
+        """This update and `other`, which was learned on top of it, as one for the same plain weights.
+
+        Raises:
+            ValueError: they belong to different weights.
+        """
+        if self.base != other.base:
+            raise ValueError("both updates must belong to the same weights")
+        factors = dict(self.factors)
+        for name, (down, up) in other.factors.items():
+            mine = factors.get(name)
+            factors[name] = (
+                (down, up)
+                if mine is None
+                else (np.concatenate([mine[0], down], axis=0), np.concatenate([mine[1], up], axis=1))
+            )
+        return LowRankUpdate(self.base, factors, about or {})
 
     def save(self, path: str | Path) -> None:
         """Writes a safetensors file in half precision.
