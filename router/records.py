@@ -19,6 +19,7 @@ class Intent:
         parts: the sub-requests that the request seems to hold; a single part is the request itself.
         language: ISO 639-1 code of the request's main language ("en", "zh", ...), "und" when unclear.
         within: names of the only tools that the caller allows, or None: all. Nothing survives outside of them.
+        wishes: the parts with what they need of each other; empty when there is only one.
     """
 
     categories: tuple[str, ...] = ()
@@ -27,6 +28,7 @@ class Intent:
     parts: tuple[str, ...] = ()
     language: str = "und"
     within: frozenset[str] | None = None
+    wishes: tuple[Wish, ...] = ()
 
     @property
     def narrowed(self) -> bool:
@@ -51,6 +53,7 @@ class Candidate:
         reasons: short notes for a person ("words: refund, order", "best parameter: order_id").
         needed_by: names of the tools that need this one's output, for a tool that is here for that reason alone; its
             score then is that of the last candidate and says nothing. Empty: it was found for the request itself.
+        serves: places of the wishes that it was found for, when the request has several.
     """
 
     tool: Tool
@@ -58,11 +61,28 @@ class Candidate:
     parts: Mapping[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     needed_by: tuple[str, ...] = ()
+    serves: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         """The tool's name."""
         return self.tool.name
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One of several things that a request asks for.
+
+    Attributes:
+        text: the sub-request, as it stands in the request or with what it shares with another one filled in.
+        needs: places of the earlier wishes that come first: this one is put behind them ("then") or uses what they
+            find ("email it to Ann").
+        found: what stage 2 found for this wish alone, best first.
+    """
+
+    text: str
+    needs: tuple[int, ...] = ()
+    found: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ..catalog.errors import RoutingError
 from .decision import RoutingDecision
 from .dependencies import ClosureBudget, DependencyGraph, offered_beside
 from .intent import IntentClassifier, RuleIntentClassifier
+from .merging import search_wishes
 from .records import Candidate, Intent, Selection, Usage
 from .searching import SearchesTools
 from .selection.offer import with_pinned
@@ -216,7 +217,7 @@ class Router:
             for request, names in zip(requests, allowed, strict=True)
         ]
         classified = time.perf_counter()
-        found = self.retriever.search_many(requests, k, intents)
+        found, intents = search_wishes(self.retriever, requests, k, intents, self.classifier.classify)
         if self._feedback is not None:
             found = [self._feedback.rerank(candidates) for candidates in found]
         searched = time.perf_counter()

@@ -13,7 +13,7 @@ from ..records import Intent
 from .caution import KEPT, MIN_LEAD, UNTRIED, Caution, fit_caution
 from .lexicon import CategoryLexicon, Ranking, content_terms
 from .names import NamedTool, NameIndex
-from .parts import split_parts
+from .parts import split
 from .rules import IntentRule, load_rules
 
 MAX_REQUEST = 20_000
@@ -72,7 +72,8 @@ class RuleIntentClassifier:
         """What the request is about, and why; `Intent.categories` is empty when the rules are not sure."""
         text = request[:MAX_REQUEST]
         language = detect_language(text)
-        parts = split_parts(request)
+        wishes = split(request)
+        parts = tuple(wish.text for wish in wishes)
         with self._lock:
             named = self._names.find(text)
             pointed = [(rule, why) for rule in self._rules if (why := rule.fires(text, language)) is not None]
@@ -80,7 +81,9 @@ class RuleIntentClassifier:
             exact = self._survivors(named, pointed)
             categories = self._with_perhaps_named(categories, named)
         reasons = [*(_naming_reason(hit) for hit in named), *reasons]
-        return Intent(tuple(categories), tuple(reasons), exact, parts, language)
+        return Intent(
+            tuple(categories), tuple(reasons), exact, parts, language, wishes=wishes if len(wishes) > 1 else ()
+        )
 
     def _narrow(
         self, text: str, parts: tuple[str, ...], language: str, pointed: list[tuple[IntentRule, str]]
