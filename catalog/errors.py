@@ -14,6 +14,7 @@ The tree::
     │   ├── IndexMismatchError       a saved index belongs to another model, catalog or version
     │   ├── ModelError               the language model cannot be reached or answers nonsense
     │   ├── RuleError                a user's intent rule cannot be used
+    │   ├── FeedbackError            recorded outcomes cannot be kept or read (in router.feedback)
     │   └── QueryError               a labelled request cannot be used (in router.evaluation)
     ├── PipelineError                a pipeline cannot be built or started
     │   ├── CycleError               names the path of the cycle

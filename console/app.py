@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 
 from .bench import bench
+from .enrich import enrich_command
+from .feedback import app as feedback
+from .fit import fit
 from .index import index
 from .output import ERR, EXIT_INTERRUPTED, clear_errors, tolerate_any_character
 from .route import route
 from .run import run
 from .show import show
+from .tune import tune
 
 app = typer.Typer(
     help="Routes requests over large tool catalogs and runs tool pipelines.",
@@ -21,8 +25,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (show, route, index, bench, run):
+for command in (show, route, index, bench, fit, tune, run):
     app.command()(command)
+app.command("enrich")(enrich_command)
+app.add_typer(feedback, name="feedback")
 
 
 def _print_version(wanted: bool) -> None:
