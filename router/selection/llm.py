@@ -21,6 +21,7 @@ from .offer import Offer, offer_of
 from .prompts import cut_request, repair_prompt
 from .protocol import Selector
 from .rank import RankSelector
+from .vote import Trust, chance_of_first
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -32,6 +33,10 @@ DEFAULT_TIMEOUT = 60.0
 """Seconds for one selection, repair included."""
 DEFAULT_SETTINGS = {"max_tokens": 4_096, "max_retries": 1}
 """Sent with every request: an answer is short, and behind a model that stays silent the ranking stands ready."""
+
+
+OVER_MODEL = " over llm"
+"""How `Selection.served_by` ends when the ranking overruled the model."""
 
 
 class Mode(StrEnum):
@@ -62,6 +67,13 @@ class LLMSelector:
             "json" where the model's profile has it, else "native", and changes over when the server refuses.
         timeout: seconds for one selection.
         settings: pydantic-ai model settings (temperature, max_tokens, …) over `DEFAULT_SETTINGS`.
+        vote: whether the ranking may overrule the model where it is more likely right. A strong model is hardly ever
+            overruled, a weak one where the ranking is surer than it deserves; the selection then says
+            "rank over llm" and why.
+        trust: what an earlier selector learned about the same model. Default: nothing is known.
+
+    Attributes:
+        trust: what is known about the model by now; it grows with the requests.
 
     Raises:
         MissingExtraError: pydantic-ai is not installed (extra ``llm``).
@@ -83,6 +95,8 @@ class LLMSelector:
         mode: Mode | str = Mode.AUTO,
         timeout: float = DEFAULT_TIMEOUT,
         settings: dict[str, Any] | None = None,
+        vote: bool = True,
+        trust: Trust | None = None,
     ) -> None:
         if mode not in list(Mode):
             raise RoutingError(f"mode is one of {', '.join(Mode)}, not {mode!r}")
@@ -94,6 +108,8 @@ class LLMSelector:
         self._timeout = timeout
         self._settings = {**DEFAULT_SETTINGS, **(settings or {})}
         self._honoured: Mode | None = None
+        self._vote = vote
+        self.trust = trust if trust is not None else Trust()
 
     @property
     def model_name(self) -> str:
@@ -108,7 +124,8 @@ class LLMSelector:
         talk = _Talk(sent, offer_of(candidates), [note] if note else [])
         try:
             with anyio.fail_after(self._timeout):
-                return await self._ask(talk)
+                selection = await self._ask(talk)
+            return await self._voted(selection, talk.offer, request, candidates, intent)
         except TimeoutError:
             failure = f"the model did not answer within {self._timeout:g} s"
         except ModelError as error:
@@ -120,6 +137,39 @@ class LLMSelector:
             reason=f"{failure}; {served.reason}",
             usage=talk.usage,
             notes=(*talk.notes, *served.notes),
+        )
+
+    async def _voted(
+        self, selection: Selection, offer: Offer, request: str, candidates: Sequence[Candidate], intent: Intent
+    ) -> Selection:
+        """The model's selection, or the fallback's where the ranking is more likely right (see `vote`)."""
+        first = chance_of_first(offer.ranked, intent) if self._vote else None
+        if first is None or offer.first is None:
+            return selection
+        agreed = any(call.tool == offer.first.name for call in selection.calls)
+        trust = self.trust
+        if not selection.abstained:  # whether anything fits is another question than which one does
+            self.trust = trust.after(first, agreed)
+        if agreed or not trust.overruled_at(first):
+            return selection
+        served = await self._fallback.select(request, candidates, intent)
+        if selection.abstained and (served.abstained or not trust.overruled_at(first * served.confidence)):
+            return selection
+        chosen = ", ".join(dict.fromkeys(call.tool for call in selection.calls)) or "none"
+        why = (
+            f"the ranking is {first:.0%} sure of {offer.first.name}; the model chose {chosen} and is right in about "
+            f"{trust.chance_of_model(first):.0%} of such requests"
+        )
+        return replace(
+            served,
+            served_by=served.served_by + OVER_MODEL,
+            reason=f"{why}; {served.reason}",
+            usage=selection.usage,
+            notes=(
+                *selection.notes,
+                *([f"the model said: {selection.reason}"] if selection.reason else ()),
+                *served.notes,
+            ),
         )
 
     async def _ask(self, talk: _Talk) -> Selection:
