@@ -88,10 +88,13 @@ def test_the_batcher_survives_any_error() -> None:
 def test_past_the_deadline_the_caller_goes_on_and_what_has_not_begun_is_never_embedded() -> None:
     model = Model()
     batcher = RequestBatcher(model)
-    for text in ("begun", "dropped"):
+    with ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(batcher.embed, ["begun"])
+        assert model.begun.wait(NEVER)
         with pytest.raises(DeadlineExceededError, match=r"longer than 0\.01 s"):
-            batcher.embed([text], SOON)
-    model.go.set()
+            batcher.embed(["dropped"], SOON)
+        model.go.set()
+        assert begun.result(NEVER).shape == (1, 16)
     assert batcher.embed(["later"], NEVER).shape == (1, 16)
     assert model.batches == [["begun"], ["later"]]
 
