@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..catalog import ToolCall
-from .explain import closure_lines, cost_lines, intent_lines, request_lines, retrieval_lines, selection_lines
+from .explain import (
+    closure_lines,
+    cost_lines,
+    intent_lines,
+    request_lines,
+    retrieval_lines,
+    selection_lines,
+    wish_lines,
+)
 from .records import Candidate, Intent, Selection, Usage
 
 
@@ -67,6 +75,7 @@ class RoutingDecision:
             *request_lines(self.request),
             *intent_lines(self.intent, self.eligible, self.catalog_size, took("intent")),
             *retrieval_lines(self.candidates, chosen, took("retrieval")),
+            *wish_lines(self.intent.wishes),
             *closure_lines(self.closure, chosen),
             *selection_lines(self.selection, took("selection")),
             *cost_lines(self.usage, took("total")),
@@ -99,6 +108,10 @@ class RoutingDecision:
                 "reasons": list(self.intent.reasons),
                 "exact": list(self.intent.exact),
                 "parts": list(self.intent.parts),
+                "wishes": [
+                    {"text": wish.text, "needs": list(wish.needs), "found": [found.name for found in wish.found]}
+                    for wish in self.intent.wishes
+                ],
                 "language": self.intent.language,
                 "eligible": self.eligible,
             },

@@ -11,11 +11,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ..catalog import ArgumentOrigin, ToolCall
-from .records import Candidate, Intent, Selection, Usage
+from .records import Candidate, Intent, Selection, Usage, Wish
 
 MAX_REQUEST_SHOWN = 200
 MAX_PART_SHOWN = 60
 MAX_VALUE_SHOWN = 80
+MAX_FOUND_SHOWN = 3
 
 
 def printable(text: str, limit: int = 10_000) -> str:
@@ -55,6 +56,16 @@ def intent_lines(intent: Intent, eligible: int, catalog_size: int, took: float |
     if len(intent.parts) > 1:
         shown = " | ".join(printable(part, MAX_PART_SHOWN) for part in intent.parts)
         lines.append(f"             holds {len(intent.parts)} wishes: {shown}")
+    return lines
+
+
+def wish_lines(wishes: Sequence[Wish]) -> list[str]:
+    """Stage 2: what was found for each of several wishes alone, and which wishes it comes after."""
+    lines = []
+    for place, wish in enumerate(wishes, start=1):
+        after = f" (after {', '.join(str(need + 1) for need in wish.needs)})" if wish.needs else ""
+        found = ", ".join(printable(candidate.name) for candidate in wish.found[:MAX_FOUND_SHOWN]) or "nothing"
+        lines.append(f"             wish {place} {printable(wish.text, MAX_PART_SHOWN)}{after}: {found}")
     return lines
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from .records import Candidate, Intent, Wish
 from .searching import SearchesTools
+
+if TYPE_CHECKING:
+    from .splitting import Split
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,6 +68,18 @@ def search_wishes(
     return candidates, filled
 
 
+def split_as(intent: Intent, made: Split | None) -> Intent:
+    """The intent with the wishes that a splitter found; None: as it is."""
+    if made is None:
+        return intent
+    return replace(
+        intent,
+        parts=tuple(wish.text for wish in made.wishes),
+        wishes=made.wishes if len(made.wishes) > 1 else (),
+        reasons=(*intent.reasons, made.reason) if made.reason else intent.reasons,
+    )
+
+
 def _alone(wish: Wish, intent: Intent, own: Intent) -> Intent:
     """What one wish may find: what the whole request may, with the tools in front that it names itself."""
     return replace(intent, exact=own.exact, language=own.language, parts=(wish.text,), wishes=())
@@ -89,7 +105,9 @@ def merge(
     (s - SERVED * n)``, where `w` and `s` are its scores for the whole request and for a wish, and `n` counts the tools
     that were picked for that wish already (each pick counts for the wish that made it the best). A tool that a search
     did not find has that search's lowest score. This is the greedy form of a coverage goal with diminishing returns:
-    a wish whose best tools are in the list must be much surer of its next one than a wish that has none yet.
+    a wish whose best tools are in the list must be much surer of its next one than a wish that has none yet. The last
+    places are kept for best tools of wishes that are not in the list yet, so that with `k` places at least `k` wishes
+    have theirs.
 
     Args:
         whole: found for the whole request, best first.
@@ -113,16 +131,20 @@ def merge(
     by_wish = [{candidate.name: candidate for candidate in own} for own in found]
     served = np.zeros(len(found))
     named = {candidate.name for own in (whole, *found) for candidate in own if _is_named(candidate)}
+    owed = {weighed(own, whole)[0].name for own in found if own}
     left = list(range(len(names)))
     picked: list[Candidate] = []
     while left and len(picked) < k:
         worth = _joined(whole_scores[left], own_scores[left] - SERVED * served)
         values = worth.max(axis=1)
-        first = [at for at, place in enumerate(left) if names[place] in named] or list(range(len(left)))
-        at = first[int(values[first].argmax())]  # of equal ones the earlier
+        wanted = owed if len(owed) >= k - len(picked) else set(names)
+        open_to = [at for at, place in enumerate(left) if names[place] in named]
+        open_to = open_to or [at for at, place in enumerate(left) if names[place] in wanted]
+        at = open_to[int(values[open_to].argmax())]  # of equal ones the earlier
         wish = int(worth[at].argmax())
         served[wish] += 1
         name = names[left.pop(at)]
+        owed.discard(name)
         candidate = by_wish[wish].get(name, sources[name])
         note = f"wish {wish + 1}: {_shortened(wishes[wish])}"
         picked.append(replace(candidate, score=float(values[at]), serves=(wish,), reasons=(*candidate.reasons, note)))

@@ -103,6 +103,16 @@ class Usage:
     shown_tokens: int = 0
     catalog_tokens: int = 0
 
+    def plus(self, other: Usage) -> Usage:
+        """Both together: what was sent, answered and asked adds up; the estimates are this one's."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.requests + other.requests,
+            self.shown_tokens,
+            self.catalog_tokens,
+        )
+
 
 AFTER_FAILURE = " after llm failed"
 """How `Selection.served_by` ends when a model was asked in vain."""

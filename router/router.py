@@ -17,7 +17,8 @@ from ..catalog.errors import RoutingError
 from .decision import RoutingDecision
 from .dependencies import ClosureBudget, DependencyGraph, offered_beside
 from .intent import IntentClassifier, RuleIntentClassifier
-from .merging import search_wishes
+from .intent.parts import split
+from .merging import search_wishes, split_as
 from .records import Candidate, Intent, Selection, Usage
 from .searching import SearchesTools
 from .selection.offer import with_pinned
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .evaluation import Query
     from .evaluation.fitting import FitReport
     from .feedback import FeedbackStore
+    from .splitting import Split, Splitter
 
 T = TypeVar("T")
 
@@ -54,6 +56,8 @@ class Router:
             `FeedbackStore.record`.
         closure: how much of what the leading candidates need (`DependencyGraph`) is offered to stage 3 beside them;
             default: `ClosureBudget()`; ``ClosureBudget(picks=0)`` offers nothing.
+        splitter: finds the wishes of a request in place of the rules, such as a `splitting.LLMSplitter`, which asks a
+            model once more about each request that may hold several; default: none, not even when `model` is given.
         pinned: tools that stage 3 is always offered, whatever is found: names of the catalog's, or tools of your own
             that it does not have. A model sees them in this order at the stable beginning of its prompt; without a
             model they are never picked unless they rank first.
@@ -88,6 +92,7 @@ class Router:
         index: str | Path | None = None,
         closure: ClosureBudget | None = None,
         feedback: FeedbackStore | None = None,
+        splitter: Splitter | None = None,
         pinned: Sequence[str | Tool] = (),
     ) -> None:
         if retriever is not None and (embedder is not None or index is not None):
@@ -103,6 +108,7 @@ class Router:
         self.dependencies = DependencyGraph(catalog)
         self._budget = closure if closure is not None else ClosureBudget()
         self._feedback = feedback
+        self._splitter = splitter
         self._cost = CatalogCost(catalog)
         self._pinned = _checked_pinned(pinned, catalog)
 
@@ -149,7 +155,10 @@ class Router:
             return []
         if not len(self.catalog):
             return [_nothing_to_choose_from(request, k) for request in requests]
-        prepared = await anyio.to_thread.run_sync(self._prepare, list(requests), k, allowed)
+        started = time.perf_counter()
+        splits = await self._split(requests)
+        asked = time.perf_counter() - started
+        prepared = await anyio.to_thread.run_sync(self._prepare, list(requests), k, allowed, splits, asked)
         decisions: list[RoutingDecision | None] = [None] * len(prepared)
         limiter = anyio.CapacityLimiter(MAX_CONCURRENT_SELECTIONS)
 
@@ -209,12 +218,39 @@ class Router:
             raise RoutingError("an event loop is running in this thread: use 'await router.route(...)' instead")
         return anyio.run(work)
 
-    def _prepare(self, requests: list[str], k: int, allowed: list[frozenset[str] | None]) -> list[RoutingDecision]:
-        """Stages 1 and 2 for a batch, in a worker thread."""
+    async def _split(self, requests: Sequence[str]) -> list[Split | None]:
+        """What the splitter makes of each request; None for each without one."""
+        splits: list[Split | None] = [None] * len(requests)
+        splitter = self._splitter
+        if splitter is None:
+            return splits
+        limiter = anyio.CapacityLimiter(MAX_CONCURRENT_SELECTIONS)
+
+        async def one(place: int) -> None:
+            async with limiter:
+                splits[place] = await splitter.split(requests[place], split(requests[place]))
+
+        if len(requests) == 1:  # without a task group: an exception of a splitter comes out as itself
+            await one(0)
+            return splits
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(requests)):
+                tasks.start_soon(one, place)
+        return splits
+
+    def _prepare(
+        self,
+        requests: list[str],
+        k: int,
+        allowed: list[frozenset[str] | None],
+        splits: list[Split | None],
+        asked: float,
+    ) -> list[RoutingDecision]:
+        """Stages 1 and 2 for a batch, in a worker thread; `asked` are the seconds that the splitter took."""
         started = time.perf_counter()
         intents = [
-            replace(self.classifier.classify(request), within=names)
-            for request, names in zip(requests, allowed, strict=True)
+            split_as(replace(self.classifier.classify(request), within=names), made)
+            for request, names, made in zip(requests, allowed, splits, strict=True)
         ]
         classified = time.perf_counter()
         found, intents = search_wishes(self.retriever, requests, k, intents, self.classifier.classify)
@@ -222,12 +258,12 @@ class Router:
             found = [self._feedback.rerank(candidates) for candidates in found]
         searched = time.perf_counter()
         timings = {
-            "intent": (classified - started) * 1e3 / len(requests),
+            "intent": (asked + classified - started) * 1e3 / len(requests),
             "retrieval": (searched - classified) * 1e3 / len(requests),
         }
         return [
-            self._draft(request, tuple(candidates), intent, timings, k)
-            for request, candidates, intent in zip(requests, found, intents, strict=True)
+            _charged(self._draft(request, tuple(candidates), intent, timings, k), made)
+            for request, candidates, intent, made in zip(requests, found, intents, splits, strict=True)
         ]
 
     def _offered(self, intent: Intent) -> list[Tool]:
@@ -269,9 +305,7 @@ class Router:
             calls=selection.calls,
             selection=selection,
             abstained=selection.abstained,
-            usage=replace(
-                selection.usage, shown_tokens=draft.usage.shown_tokens, catalog_tokens=draft.usage.catalog_tokens
-            ),
+            usage=draft.usage.plus(selection.usage),
             timings={**draft.timings, "selection": took, "total": sum(draft.timings.values()) + took},
         )
 
@@ -282,6 +316,11 @@ class Router:
         from .selection.llm import LLMSelector
 
         return LLMSelector(model, fallback=ranking)
+
+
+def _charged(draft: RoutingDecision, made: Split | None) -> RoutingDecision:
+    """The draft with what splitting cost."""
+    return draft if made is None else replace(draft, usage=draft.usage.plus(made.usage))
 
 
 def _loop_is_running() -> bool:
