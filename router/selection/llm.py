@@ -17,11 +17,11 @@ from ..records import AFTER_FAILURE, Candidate, Intent, Selection, Usage
 from .answer import Answer, AnswerError
 from .check import Checked, check_answer
 from .models import ModelSource, NotHonouredError, has_json_schema
-from .offer import Offer, offer_of
+from .offer import Offer, offer_of, without_pinned
 from .prompts import cut_request, repair_prompt
 from .protocol import Selector
 from .rank import RankSelector
-from .vote import Trust, chance_of_first
+from .vote import RankingVote, Trust
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -33,10 +33,6 @@ DEFAULT_TIMEOUT = 60.0
 """Seconds for one selection, repair included."""
 DEFAULT_SETTINGS = {"max_tokens": 4_096, "max_retries": 1}
 """Sent with every request: an answer is short, and behind a model that stays silent the ranking stands ready."""
-
-
-OVER_MODEL = " over llm"
-"""How `Selection.served_by` ends when the ranking overruled the model."""
 
 
 class Mode(StrEnum):
@@ -72,13 +68,10 @@ class LLMSelector:
             "rank over llm" and why.
         trust: what an earlier selector learned about the same model. Default: nothing is known.
 
-    Attributes:
-        trust: what is known about the model by now; it grows with the requests.
-
     Raises:
         MissingExtraError: pydantic-ai is not installed (extra ``llm``).
         ModelError: no model is given, or it cannot be set up.
-        RoutingError: `mode` or `timeout` is not usable.
+        RoutingError: `mode` or `timeout` is not usable, or `trust` is given without `vote`.
 
     Example:
         >>> selector = LLMSelector("qwen2.5", base_url="http://localhost:8000/v1")
@@ -102,14 +95,20 @@ class LLMSelector:
             raise RoutingError(f"mode is one of {', '.join(Mode)}, not {mode!r}")
         if not timeout > 0:
             raise RoutingError(f"timeout must be above 0 seconds, is {timeout}")
+        if trust is not None and not vote:
+            raise RoutingError("trust is for the ranking's vote: leave it out, or let the ranking vote")
         self._source = ModelSource(model, base_url, api_key)
         self._fallback = fallback if fallback is not None else RankSelector()
         self._mode = Mode(mode)
         self._timeout = timeout
         self._settings = {**DEFAULT_SETTINGS, **(settings or {})}
         self._honoured: Mode | None = None
-        self._vote = vote
-        self.trust = trust if trust is not None else Trust()
+        self._vote = RankingVote(self._fallback, trust) if vote else None
+
+    @property
+    def trust(self) -> Trust | None:
+        """What is known about the model by now; it grows with the requests. None without a vote of the ranking."""
+        return self._vote.trust if self._vote is not None else None
 
     @property
     def model_name(self) -> str:
@@ -120,56 +119,24 @@ class LLMSelector:
         """The model's selection, or the fallback's with the reason; only cancellation comes out as an exception."""
         if not candidates:
             return Selection(abstained=True, confidence=1.0, reason="no candidate", served_by="llm")
+        found = without_pinned(candidates)
         sent, note = cut_request(request)
         talk = _Talk(sent, offer_of(candidates), [note] if note else [])
         try:
             with anyio.fail_after(self._timeout):
                 selection = await self._ask(talk)
-            return await self._voted(selection, talk.offer, request, candidates, intent)
+            return selection if self._vote is None else await self._vote.weigh(selection, request, found, intent)
         except TimeoutError:
             failure = f"the model did not answer within {self._timeout:g} s"
         except ModelError as error:
             failure = str(error)
-        served = await self._fallback.select(request, candidates, intent)
+        served = await self._fallback.select(request, found, intent)
         return replace(
             served,
             served_by=served.served_by + AFTER_FAILURE,
             reason=f"{failure}; {served.reason}",
             usage=talk.usage,
             notes=(*talk.notes, *served.notes),
-        )
-
-    async def _voted(
-        self, selection: Selection, offer: Offer, request: str, candidates: Sequence[Candidate], intent: Intent
-    ) -> Selection:
-        """The model's selection, or the fallback's where the ranking is more likely right (see `vote`)."""
-        first = chance_of_first(offer.ranked, intent) if self._vote else None
-        if first is None or offer.first is None:
-            return selection
-        agreed = any(call.tool == offer.first.name for call in selection.calls)
-        trust = self.trust
-        if not selection.abstained:  # whether anything fits is another question than which one does
-            self.trust = trust.after(first, agreed)
-        if agreed or not trust.overruled_at(first):
-            return selection
-        served = await self._fallback.select(request, candidates, intent)
-        if selection.abstained and (served.abstained or not trust.overruled_at(first * served.confidence)):
-            return selection
-        chosen = ", ".join(dict.fromkeys(call.tool for call in selection.calls)) or "none"
-        why = (
-            f"the ranking is {first:.0%} sure of {offer.first.name}; the model chose {chosen} and is right in about "
-            f"{trust.chance_of_model(first):.0%} of such requests"
-        )
-        return replace(
-            served,
-            served_by=served.served_by + OVER_MODEL,
-            reason=f"{why}; {served.reason}",
-            usage=selection.usage,
-            notes=(
-                *selection.notes,
-                *([f"the model said: {selection.reason}"] if selection.reason else ()),
-                *served.notes,
-            ),
         )
 
     async def _ask(self, talk: _Talk) -> Selection:

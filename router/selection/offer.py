@@ -46,12 +46,17 @@ def offer_of(candidates: Sequence[Candidate]) -> Offer:
     """The offer that candidates make, as `with_pinned` marked them; unmarked ones are ranked."""
     marked = [candidate for candidate in candidates if PINNED in candidate.parts]
     pinned = sorted(marked, key=lambda candidate: candidate.parts[PINNED])
-    others = [candidate for candidate in candidates if set(candidate.parts) != {PINNED}]
+    others = without_pinned(candidates)
     return Offer(
         tuple(candidate.tool for candidate in pinned),
         tuple(candidate for candidate in others if not candidate.needed_by),
         tuple(candidate for candidate in others if candidate.needed_by),
     )
+
+
+def without_pinned(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates without those that are there only because they are pinned: what the ranking may choose among."""
+    return [candidate for candidate in candidates if set(candidate.parts) != {PINNED}]
 
 
 def with_pinned(found: Sequence[Candidate], pinned: Iterable[Tool]) -> list[Candidate]:

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..records import Candidate, Intent
+from ..records import Candidate, Intent, Selection
+from .protocol import Selector
 
 GAP_INTERCEPT, GAP_SLOPE = -0.65, 1.26
 """Logistic regression of "the first candidate is right" on its lead over the second one, in fused scores (`fusion`:
@@ -36,6 +37,10 @@ SHARED = 0.5
 PRIOR_AGREEMENT, PRIOR_LOGIT, PRIOR_WEIGHT = 0.95, 2.2, 8
 """A model that has not been asked yet counts as one that agreed in 95% of 8 questions of chance 0.9: it is overruled
 only from a chance of 0.975 on. Not fitted: it should let a strong model pass from the first request on."""
+
+
+OVER_MODEL = " over llm"
+"""How `Selection.served_by` ends when the ranking overruled a model."""
 
 
 def chance_of_first(candidates: Sequence[Candidate], intent: Intent) -> float | None:
@@ -98,6 +103,60 @@ class Trust:
         if first < SURE:
             return self
         return Trust(self.asked + 1, self.agreed + agreed, self.ease + _logit(first))
+
+
+class RankingVote:
+    """Weighs the ranking against a model's selections, and learns from them how good the model is.
+
+    Args:
+        ranking: selects in the model's place where the model is overruled.
+        trust: what is known about the model. Default: nothing.
+
+    Attributes:
+        trust: what is known by now.
+    """
+
+    def __init__(self, ranking: Selector, trust: Trust | None = None) -> None:
+        self._ranking = ranking
+        self.trust = trust if trust is not None else Trust()
+
+    async def weigh(
+        self, selection: Selection, request: str, candidates: Sequence[Candidate], intent: Intent
+    ) -> Selection:
+        """The model's selection, or the ranking's where the ranking is more likely right.
+
+        Args:
+            selection: what the model chose.
+            request: the user's text.
+            candidates: as the ranking found them, best first, without pinned tools.
+            intent: what stage 1 made of the request.
+        """
+        ranked = [candidate for candidate in candidates if not candidate.needed_by]
+        first = chance_of_first(ranked, intent)
+        if first is None:
+            return selection
+        agreed = any(call.tool == ranked[0].name for call in selection.calls)
+        trust = self.trust
+        if not selection.abstained:  # whether anything fits is another question than which one does
+            self.trust = trust.after(first, agreed)
+        if agreed or not trust.overruled_at(first):
+            return selection
+        served = await self._ranking.select(request, candidates, intent)
+        if selection.abstained and (served.abstained or not trust.overruled_at(first * served.confidence)):
+            return selection
+        chosen = ", ".join(dict.fromkeys(call.tool for call in selection.calls)) or "none"
+        why = (
+            f"the ranking is {first:.0%} sure of {ranked[0].name}; the model chose {chosen} and is right in about "
+            f"{trust.chance_of_model(first):.0%} of such requests"
+        )
+        said = (f"the model said: {selection.reason}",) if selection.reason else ()
+        return replace(
+            served,
+            served_by=served.served_by + OVER_MODEL,
+            reason=f"{why}; {served.reason}",
+            usage=selection.usage,
+            notes=(*selection.notes, *said, *served.notes),
+        )
 
 
 def _logistic(x: float) -> float:
