@@ -112,11 +112,14 @@ class NearbyEmbedder:
     Args:
         inner: the embedder.
         originals: as in `Pool`.
+
+    Attributes:
+        texts: all that was embedded so far.
     """
 
     def __init__(self, inner: Embedder, originals: dict[str, str]) -> None:
         self.inner, self.originals = inner, originals
-        self.embedded = 0
+        self.texts: list[str] = []
         self._known: dict[str, Vectors] = {}
 
     fingerprint = property(lambda self: f"{self.inner.fingerprint} and variants")
@@ -126,7 +129,7 @@ class NearbyEmbedder:
         return self.inner.knows(language)
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        self.embedded += len(texts)
+        self.texts.extend(texts)
         if kind == "query":
             return self.inner.embed(texts, kind)
         sources = [self.originals.get(text, text) for text in texts]

@@ -46,6 +46,8 @@ _UNITS = re.compile(
         + [f"(?P<{code}>[{block}]{'' if code in _ONE_CHARACTER_UNITS else '+'})" for code, block in _SCRIPTS.items()]
     )
 )
+_ASCII_UNITS = re.compile(r"[A-Za-z](?:[A-Za-z\d_'./:@&=?%#~+-]*[A-Za-z\d])?")
+"""What the alternatives above make of ASCII, where only the Latin one can match."""
 _UKRAINIAN = re.compile("[іїєґІЇЄҐ]")
 _PERSIAN = re.compile("[پچژگ]")
 
@@ -112,6 +114,9 @@ def language_shares(text: str) -> dict[str, float]:
 
 
 def _count_units(text: str) -> tuple[Counter[str], list[str]]:
+    if text.isascii():
+        words = _ASCII_UNITS.findall(text.lower())
+        return Counter({"latin": len(words)} if words else {}), words
     counts: Counter[str] = Counter()
     latin: list[str] = []
     for match in _UNITS.finditer(text):

@@ -73,14 +73,16 @@ class NameIndex:
     def __init__(self) -> None:
         self._by_words: defaultdict[tuple[str, ...], list[_Entry]] = defaultdict(list)
         self._spaceless: defaultdict[str, list[_Entry]] = defaultdict(list)
-        self._longest = 1
+        self._longest: dict[tuple[str, ...], int] = {}
+        """Words of the longest name that begins with these one or two words: most words of a request begin none."""
 
     def add(self, tool: Tool) -> None:
         """Enters the tool's name, bare name and aliases."""
         for entry in _entries(tool):
             words = _words(entry.name)
             self._by_words[words].append(entry)
-            self._longest = max(self._longest, min(len(words), MAX_NAME_WORDS))
+            for head in (words[:1], words[:2]):
+                self._longest[head] = max(self._longest.get(head, 1), min(len(words), MAX_NAME_WORDS))
             if is_spaceless(entry.name[0]):
                 self._spaceless[entry.name.casefold()].append(entry)
 
@@ -98,16 +100,22 @@ class NameIndex:
             for run in _WORD.finditer(text)
             for part in _HUMP.finditer(run.group())
         ]
+        words = tuple(word for word, _, _ in pieces)
         found: dict[str, tuple[int, NamedTool]] = {}
         for first in range(len(pieces)):
-            for last in range(first, min(first + self._longest, len(pieces))):
-                key = tuple(word for word, _, _ in pieces[first : last + 1])
-                entries = self._by_words.get(key)
+            for last in range(first, min(first + self._reach(words[first : first + 2]), len(pieces))):
+                entries = self._by_words.get(words[first : last + 1])
                 if entries:
                     _take(entries, text, pieces[first][1], pieces[last][2], found)
         for start, end, entries in self._spaceless_hits(text):
             _take(entries, text, start, end, found)
         return [named for _, named in sorted(found.values(), key=lambda item: item[0])]
+
+    def _reach(self, head: tuple[str, ...]) -> int:
+        """How many words the longest name has that may begin with `head`, two words where there are two."""
+        if head[:1] not in self._longest:
+            return 0
+        return self._longest.get(head, 1)
 
     def _spaceless_hits(self, text: str) -> list[tuple[int, int, list[_Entry]]]:
         folded = text.casefold()

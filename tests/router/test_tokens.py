@@ -1,9 +1,12 @@
 """The token estimate: the right size, monotone, and cheap."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from toolpath.catalog import Catalog, Tool
+from toolpath.router import tokens
 from toolpath.router.tokens import CatalogCost, estimate_tokens, schema_text
 
 from tests.router.support import small_tools
@@ -41,3 +44,29 @@ def test_the_catalogs_cost_is_the_sum_and_follows_changes() -> None:
     assert before < cost.total() < before + cost.of(extra)
     catalog.remove("extra")
     assert cost.total() == before
+
+
+def test_the_total_follows_every_change_without_counting_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = Catalog(Tool(name=f"tool_{at}", description="Does things. " * at) for at in range(20))
+    cost = CatalogCost(catalog)
+    cost.total()
+    counted: list[str] = []
+    estimate = tokens.estimate_tokens
+    monkeypatch.setattr(tokens, "estimate_tokens", lambda text: (counted.append(text), estimate(text))[1])
+    catalog.replace(Tool(name="tool_3", description="Does one thing."))
+    catalog.remove("tool_4")
+    catalog.add(Tool(name="another"))
+    assert cost.total() == CatalogCost(catalog).total()
+    assert len([text for text in counted if "another" in text]) == 2  # once here, once in the fresh count
+
+
+@pytest.mark.parametrize(
+    "text", ["", "getUserByID2", 'a-b, c! {"x": 1}', "北京 weather ٣ é 🙂", "\u2028\t\n", "ΑΒΓ ① Ⅷ"]
+)
+def test_units_are_counted_as_one_pass_of_alternatives_would(text: str) -> None:
+    units = re.compile(
+        r"(?P<word>[A-Z]?[a-z]+|[A-Z]+)|(?P<digit>\d)|(?P<wide>[\u2e80-\u9fff\uac00-\ud7af])"
+        r"|(?P<mark>[!-/:-@\[-`{-~]+)|(?P<other>[^\x00-\x7f])"
+    )
+    expected = sum(tokens._TOKENS[str(match.lastgroup)] for match in units.finditer(text))
+    assert tokens.estimate_tokens(text) == round(expected)
