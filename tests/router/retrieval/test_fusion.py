@@ -71,3 +71,13 @@ def test_leading_is_a_stable_sort_cut_off(values: list[int], k: int, data: st.Da
 
 def test_named_tools_come_first_in_the_order_they_were_named() -> None:
     assert exact_first([3, 1, 2], [2, 9, 2]) == [2, 9, 3, 1]
+
+
+def test_weights_survive_json_and_unknown_ones_are_refused() -> None:
+    weights = FusionWeights(dense=1, lexical=0.45)
+    assert FusionWeights.from_dict(weights.to_dict()) == weights
+    assert FusionWeights.from_dict({"lexical": 0.45}) == FusionWeights(lexical=0.45)
+    with pytest.raises(ValueError, match=r"no weights called lexcal; weights: dense, dense_unknown, lexical"):
+        FusionWeights.from_dict({"lexcal": 0.45})
+    with pytest.raises(ValueError, match="lexical"):
+        FusionWeights.from_dict({"lexical": "0.45"})
