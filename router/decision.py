@@ -53,8 +53,12 @@ class RoutingDecision:
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """Names of tools, most wanted first: those of the chosen calls, the remaining candidates, what they need."""
-        chosen = (call.tool for call in self.calls)
+        """Names of tools, most wanted first: those of the chosen calls, the remaining candidates, what they need.
+
+        The order of several calls says what runs first and not what is surest, so chosen tools stand as they rank.
+        """
+        places = {candidate.name: place for place, candidate in enumerate(self.candidates)}
+        chosen = sorted((call.tool for call in self.calls), key=lambda tool: places.get(tool, len(places)))
         return tuple(dict.fromkeys([*chosen, *(candidate.name for candidate in self.offered)]))
 
     @property

@@ -86,14 +86,14 @@ def _alone(wish: Wish, intent: Intent, own: Intent) -> Intent:
 
 
 def weighed(own: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
-    """What was found for one wish, in the order that it has when the whole request has its say; named tools first.
+    """What was found for one wish, scored and ordered with the whole request's say; named tools first.
 
     The words around a wish tell look-alikes apart ("I manage a library. Give me the opening hours").
     """
     names = [candidate.name for candidate in own]
     values = _joined(_scores_of(names, whole), _scores_of(names, own))
-    ranked = [own[at] for at in np.argsort(-values, kind="stable")]
-    return sorted(ranked, key=_is_named, reverse=True)  # stable, too
+    ranked = [replace(own[at], score=float(values[at])) for at in np.argsort(-values, kind="stable")]
+    return _falling(sorted(ranked, key=_is_named, reverse=True))  # stable, too
 
 
 def merge(
@@ -106,8 +106,8 @@ def merge(
     that were picked for that wish already (each pick counts for the wish that made it the best). A tool that a search
     did not find has that search's lowest score. This is the greedy form of a coverage goal with diminishing returns:
     a wish whose best tools are in the list must be much surer of its next one than a wish that has none yet. The last
-    places are kept for best tools of wishes that are not in the list yet, so that with `k` places at least `k` wishes
-    have theirs.
+    places are kept for best tools of wishes that are not in the list yet. The first place is the whole request's best
+    tool, so that a request of one wish that was split by mistake loses nothing there.
 
     Args:
         whole: found for the whole request, best first.
@@ -138,6 +138,7 @@ def merge(
         worth = _joined(whole_scores[left], own_scores[left] - SERVED * served)
         values = worth.max(axis=1)
         wanted = owed if len(owed) >= k - len(picked) else set(names)
+        wanted = wanted if picked or not whole else {whole[0].name}
         open_to = [at for at, place in enumerate(left) if names[place] in named]
         open_to = open_to or [at for at, place in enumerate(left) if names[place] in wanted]
         at = open_to[int(values[open_to].argmax())]  # of equal ones the earlier

@@ -77,7 +77,7 @@ class Wish:
         text: the sub-request, as it stands in the request or with what it shares with another one filled in.
         needs: places of the earlier wishes that come first: this one is put behind them ("then") or uses what they
             find ("email it to Ann").
-        found: what stage 2 found for this wish alone, best first.
+        found: what stage 2 found for this wish, best first, with scores that compare across the request's wishes.
     """
 
     text: str

@@ -37,8 +37,9 @@ def decision() -> RoutingDecision:
     )
 
 
-def test_the_ranking_has_the_calls_first_and_no_tool_twice() -> None:
-    assert decision().ranking == ("contacts.find", "mail.send", "other")
+def test_the_ranking_has_the_calls_first_as_they_rank_and_no_tool_twice() -> None:
+    assert [call.tool for call in decision().calls] == ["contacts.find", "mail.send"], "in the order of running"
+    assert decision().ranking == ("mail.send", "contacts.find", "other")
 
 
 def test_the_explanation_shows_every_stage() -> None:
@@ -70,7 +71,7 @@ def test_extracted_arguments_ask_to_be_checked() -> None:
 
 def test_the_dictionary_is_json_and_complete() -> None:
     data = json.loads(json.dumps(decision().to_dict()))
-    assert data["ranking"] == ["contacts.find", "mail.send", "other"]
+    assert data["ranking"] == ["mail.send", "contacts.find", "other"]
     assert data["calls"][1]["depends_on"] == ["a"] and data["calls"][1]["missing"] == ["subject"]
     assert data["candidates"][0]["parts"] == {"dense": 0.5, "lexical": 7.25}
     assert data["intent"]["eligible"] == 40 and data["usage"]["input_tokens"] == 1234

@@ -40,7 +40,7 @@ def test_the_best_tool_of_a_weak_wish_still_has_a_place() -> None:
 def test_the_whole_request_keeps_its_say_among_look_alikes() -> None:
     whole = found(library_hours=6, shop_hours=1)
     own = found(shop_hours=5.1, library_hours=5)
-    assert weighed(own, whole)[0].name == "library_hours"
+    assert [(tool.name, tool.score) for tool in weighed(own, whole)] == [("library_hours", 5.5), ("shop_hours", 3.05)]
     assert merge(whole, [own, found(restart=4)], 1, WISHES)[0].name == "library_hours"
 
 
@@ -51,6 +51,12 @@ def test_a_named_tool_stands_first_and_scores_never_rise() -> None:
     assert merged[0].name == "reboot"
     assert [candidate.score for candidate in merged] == sorted((c.score for c in merged), reverse=True)
     assert weighed(own[1], found(restart=20))[0].name == "reboot"
+
+
+def test_what_is_best_for_the_whole_request_stays_first() -> None:
+    whole = found(restart=9, mail=8)
+    merged = merge(whole, [found(mail=12), found(restart=5)], 2, WISHES)
+    assert [candidate.name for candidate in merged] == ["restart", "mail"] and merged[0].score >= merged[1].score
 
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-3, 12), min_size=0, max_size=8)

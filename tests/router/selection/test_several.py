@@ -86,6 +86,15 @@ def test_a_wish_without_a_tool_is_named_and_the_others_go_on() -> None:
     assert selection.calls[1].depends_on == (selection.calls[0].call_id,), "order holds across the wish that fell out"
 
 
+def test_a_wish_with_weak_evidence_is_named_instead_of_called() -> None:
+    weak = Wish("in a nice way", (), (Candidate(MAIL, 1.9),))
+    selection = chosen("find user id 7 in a nice way", wish("find user id 7", FIND), weak)
+    assert [call.tool for call in selection.calls] == ["find_user"]
+    assert selection.notes == ("no call for wish 2 (in a nice way): mail scores 1.90, the strongest wish's tool 5.00",)
+    named = Wish("mail", (), (Candidate(MAIL, 1.9, {"exact": 1.0}),))
+    assert len(chosen("find user id 7, mail", wish("find user id 7", FIND), named).calls) == 2
+
+
 def test_wishes_that_say_more_about_one_call_share_it() -> None:
     selection = chosen(
         "mail ann@example.com. Make copies: 3. Then find user id 7",
