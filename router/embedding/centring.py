@@ -6,7 +6,8 @@ The mean vector of the same requests in each language shows that part; what is l
 sets the request apart from other requests.
 
 On the on-call requests of ``benchmarks/data`` (92 in Chinese over 198 English tools) recall@5 of multilingual-e5-small
-in 4 bits rises from 0.20 to 0.36 by meaning alone, and from 0.29 to 0.48 fused with the words.
+in 4 bits rises from 0.20 to 0.36 by meaning alone, and from 0.29 to 0.48 fused with the words; where tools are Chinese
+too (ACEBench, 867 requests over 1,870 tools) from 0.845 to 0.868 by meaning, from 0.968 to 0.972 fused.
 """
 
 from __future__ import annotations
