@@ -41,7 +41,10 @@ def version_of(row: Row) -> str:
     Raises:
         PeerError: its constraints file does not pin it.
     """
-    pins = {match["name"].lower().replace("_", "-"): match["version"] for match in _PIN.finditer(row.constraints.read_text())}
+    pins = {
+        match["name"].lower().replace("_", "-"): match["version"]
+        for match in _PIN.finditer(row.constraints.read_text())
+    }
     if row.peer not in pins:
         raise PeerError(f"{row.constraints.name} does not pin {row.peer}")
     return f"{row.peer} {pins[row.peer]}"

@@ -10,6 +10,7 @@ import statistics
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -53,8 +54,7 @@ class StoredEmbedder:
         self.texts = 0
         self.seconds = 0.0
         folder.mkdir(parents=True, exist_ok=True)
-        self._file = sqlite3.connect(folder / f"{inner.fingerprint}.sqlite", check_same_thread=False)
-        self._file.execute("create table if not exists vectors (key blob primary key, vector blob) without rowid")
+        self._path = folder / f"{inner.fingerprint}.sqlite"
         self._known: dict[bytes, Vectors] = {}
         self._lock = threading.RLock()
 
@@ -80,9 +80,10 @@ class StoredEmbedder:
         started = time.perf_counter()
         with self._lock:
             keys = [self._key(text, kind) for text in texts]
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if not self._find(key)}
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
             if missing:
-                self._make(missing, kind)
+                with closing(sqlite3.connect(self._path)) as file:
+                    self._read_or_make(missing, kind, file)
             vectors = [self._known[key] for key in keys]
             self.texts += len(texts)
             self.seconds += time.perf_counter() - started
@@ -92,25 +93,27 @@ class StoredEmbedder:
         named = text if self._symmetric else f"{kind}\n{text}"
         return hashlib.sha256(named.encode("utf-8", "replace")).digest()
 
-    def _find(self, key: bytes) -> bool:
-        if key not in self._known:
-            row = self._file.execute("select vector from vectors where key = ?", (key,)).fetchone()
-            if row is None:
-                return False
-            self._known[key] = np.frombuffer(row[0], np.float32)
-        return True
-
-    def _make(self, missing: dict[bytes, str], kind: TextKind) -> None:
-        by_length = sorted(missing.items(), key=lambda item: len(item[1]))
-        for at in range(0, len(by_length), AT_ONCE):
-            part = by_length[at : at + AT_ONCE]
-            vectors = self.inner.embed([text for _, text in part], kind)
-            self._file.executemany(
+    def _read_or_make(self, missing: dict[bytes, str], kind: TextKind, file: sqlite3.Connection) -> None:
+        file.execute("create table if not exists vectors (key blob primary key, vector blob) without rowid")
+        for key in missing:
+            row = file.execute("select vector from vectors where key = ?", (key,)).fetchone()
+            if row is not None:
+                self._known[key] = np.frombuffer(row[0], np.float32)
+        new = sorted(((key, text) for key, text in missing.items() if key not in self._known), key=_length)
+        for at in range(0, len(new), AT_ONCE):
+            part = new[at : at + AT_ONCE]
+            made = zip(part, self.inner.embed([text for _, text in part], kind), strict=True)
+            vectors = {key: vector for (key, _), vector in made}
+            file.executemany(
                 "insert or ignore into vectors values (?, ?)",
-                [(key, vector.tobytes()) for (key, _), vector in zip(part, vectors, strict=True)],
+                [(key, vector.tobytes()) for key, vector in vectors.items()],
             )
-            self._file.commit()
-            self._known.update({key: vector for (key, _), vector in zip(part, vectors, strict=True)})
+            file.commit()
+            self._known.update(vectors)
+
+
+def _length(item: tuple[bytes, str]) -> int:
+    return len(item[1])
 
 
 def prices_of(embedder: Embedder, requests: Sequence[str], texts: Sequence[str]) -> Prices:

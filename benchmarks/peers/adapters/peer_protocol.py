@@ -68,6 +68,10 @@ class Embeddings:
             self.seconds += time.perf_counter() - started
         return vectors
 
+    def close(self) -> None:
+        """Ends the connection."""
+        self._connection.close()
+
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
         body = json.dumps({"model": "minilm", "input": list(texts), "encoding_format": "base64"})
         self._connection.request("POST", self._path, body, {"Content-Type": "application/json"})
