@@ -82,7 +82,7 @@ AFTER = (
 )
 """Words that put a step behind the one before it."""
 
-LEAD = re.compile(rf"(?:(?:{AFTER}|{_ORDINAL}|{_MORE})\b[\s,:!.]*)+", re.IGNORECASE)
+LEAD = re.compile(rf"(?:(?:{AFTER}|{_ORDINAL}|{_MORE})\b[\s,:!.]*){{1,6}}", re.IGNORECASE)
 """What opens a clause without being part of what it wants."""
 
 COMES_AFTER = re.compile(rf"\b{AFTER}\b|然后|接着|接下来|随后|之后|(?:^|[，,。\s])再", re.IGNORECASE)
@@ -104,8 +104,8 @@ LED_WISH = re.compile(
 IS_QUESTION = re.compile(QUESTION, re.IGNORECASE)
 
 _JOINT = (
-    rf"(?:\s*,?\s+(?:and|but|plus)(?:\s+(?:(?:{AFTER}|{_MORE}|please|kindly)\b,?))*|\s*,\s*(?:(?:{AFTER}|{_MORE}|please)\b,?\s*)*"
-    r"|\s+then\b,?|\s*:)\s+"
+    rf"(?:\s*,?\s+(?:and|but|plus)(?:\s+(?:{AFTER}|{_MORE}|please|kindly)\b,?){{0,3}}"
+    rf"|\s*,(?:\s+(?:{AFTER}|{_MORE}|please)\b,?){{0,3}}|\s+then\b,?|\s*:)\s+"
 )
 CLAUSE = re.compile(rf"{_JOINT}(?=(?:{ASKED}|{VERB}\s+{_OBJECT_START}))", re.IGNORECASE)
 """Between two clauses that each have a verb and an object of their own."""

@@ -14,8 +14,8 @@ from .mentions import Clock
 WEAK = 0.4
 """Share of the strongest wish's best score below which a wish gets no call: it is more often a detail taken for a wish.
 
-The calls are exactly the wanted tools for 55.9% (Seal-Tools), 31.9% (BFCL parallel) and 63.6% (ACEBench) of the requests
-of several tools with every wish served; for 57.7%, 31.9% and 68.2% at 0.4; for 42.0%, 29.0% and 63.6% at 0.6. Of
+The calls are exactly the wanted tools for 55.9% (Seal-Tools), 31.9% (BFCL parallel) and 63.6% (ACEBench) of requests
+for several tools with every wish served; for 57.7%, 31.9% and 68.2% at 0.4; for 42.0%, 29.0% and 63.6% at 0.6. Of
 ACEBench's requests of one tool: 73.6%, 74.8% and 77.3%.
 """
 MAX_SHOWN = 60
