@@ -41,6 +41,7 @@ TIMEOUT = 3600.0
 CACHE = user_cache_path("toolpath") / "benchmarks"
 RESULTS = Path(__file__).parent / "results"
 PROTOCOL = Path(__file__).parent / "peers" / "adapters" / "peer_protocol.py"
+OWN = Path(own.__file__)
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ class Bench:
                 "options": dict(row.options),
                 "sources": digest_of_files([row.constraints, row.script, PROTOCOL]),
             }
-        elif row.name != DENSE_ROW:
-            inputs["sources"] = self.sources
+        else:
+            inputs["sources"] = [digest_of_files([OWN]), self.sources if row.peer == "toolpath" else None]
         return key_of(inputs)
 
     def price(self, row: Row, dataset: Dataset) -> Prices | None:
@@ -166,7 +167,7 @@ def _found(bench: Bench, dataset: Dataset, row: Row) -> Found:
         run = _run(bench, dataset, row, _progress(row, len(dataset.queries)))
     except PeerError as error:
         return Found("", failure=str(error))
-    return Found("", run.answers, run.index_seconds, run.index_texts, version=version)
+    return Found("", run.answers, run.index_seconds, run.index_texts, run.index_calls, version=version)
 
 
 def _run(bench: Bench, dataset: Dataset, row: Row, progress: Progress) -> AdapterRun:

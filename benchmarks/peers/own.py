@@ -30,25 +30,26 @@ def run_toolpath(
     Embedding may take as long as it takes: on a busy machine the retriever would else answer with words alone.
     """
     embedder.embed(requests, "query")
-    started, waited, texts = time.perf_counter(), embedder.seconds, embedder.texts
+    texts, calls, waited, started = embedder.texts, embedder.calls, embedder.seconds, time.perf_counter()
     retriever = Retriever(catalog, embedder, deadline=math.inf)
     router = Router(catalog, retriever=retriever)
     retriever.refresh()
     index_seconds = time.perf_counter() - started - (embedder.seconds - waited)
-    index_texts = embedder.texts - texts
+    index_texts, index_calls = embedder.texts - texts, embedder.calls - calls
 
     async def route_all() -> tuple[Answer, ...]:
         answers = []
         for request in requests:
-            started, waited, texts = time.perf_counter(), embedder.seconds, embedder.texts
+            texts, calls, waited, started = embedder.texts, embedder.calls, embedder.seconds, time.perf_counter()
             decision = await router.route(request, k)
             own = time.perf_counter() - started - (embedder.seconds - waited)
-            answers.append(Answer(decision.ranking[:k], max(own, 0.0), embedder.texts - texts))
+            embedded, called = embedder.texts - texts, embedder.calls - calls
+            answers.append(Answer(decision.ranking[:k], max(own, 0.0), embedded, called))
             if progress is not None:
                 progress(len(answers))
         return tuple(answers)
 
-    return AdapterRun(index_seconds, index_texts, anyio.run(route_all))
+    return AdapterRun(index_seconds, index_texts, index_calls, anyio.run(route_all))
 
 
 def run_dense(
@@ -63,10 +64,10 @@ def run_dense(
         started = time.perf_counter()
         nearest = np.argsort(-(vectors @ vector), kind="stable")[:k]
         names = tuple(tools[place].name for place in nearest)
-        answers.append(Answer(names, time.perf_counter() - started, 1))
+        answers.append(Answer(names, time.perf_counter() - started, 1, 1))
         if progress is not None:
             progress(len(answers))
-    return AdapterRun(0.0, len(tools), tuple(answers))
+    return AdapterRun(0.0, len(tools), 1, tuple(answers))
 
 
 def source_digest() -> str:

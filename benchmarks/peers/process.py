@@ -26,10 +26,11 @@ class PeerError(Exception):
 
 @dataclass(frozen=True)
 class AdapterRun:
-    """What an adapter answered: its time to index, the texts it had embedded for that, an answer a request."""
+    """What an adapter answered: its time to index, the texts and calls it had embedded for that, its answers."""
 
     index_seconds: float
     index_texts: int
+    index_calls: int
     answers: tuple[Answer, ...]
 
 
@@ -98,10 +99,10 @@ def _converse(
         if "error" in said:
             answers.append(Answer((), error=said["error"][:MAX_REASON]))
         else:
-            answers.append(Answer(tuple(said["names"]), said["seconds"], said["embedded"]))
+            answers.append(Answer(tuple(said["names"]), said["seconds"], said["embedded"], said["calls"]))
         if progress is not None:
             progress(len(answers))
-    return AdapterRun(ready["seconds"], ready["embedded"], tuple(answers))
+    return AdapterRun(ready["seconds"], ready["embedded"], ready["calls"], tuple(answers))
 
 
 def _ask(process: subprocess.Popen[str], message: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 
+FORMAT = 1
+"""Raised when the fields below change: results of another format are stale."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a row answered to one request.
@@ -19,12 +23,14 @@ class Answer:
         names: tools, best first; empty when it raised.
         seconds: time outside the embedder.
         embedded: texts that it had embedded.
+        calls: in so many calls.
         error: what it raised, or None.
     """
 
     names: tuple[str, ...]
     seconds: float = 0.0
     embedded: int = 0
+    calls: int = 0
     error: str | None = None
 
 
@@ -34,11 +40,19 @@ class Prices:
 
     Attributes:
         request: seconds to embed one request alone (median).
-        text: seconds a tool text in large batches.
+        text: seconds a tool text in a large batch.
     """
 
     request: float
     text: float
+
+    def of(self, texts: int, calls: int) -> float:
+        """Seconds for so many texts in so many calls: a text more in a call costs less than a call more."""
+        return calls * self.request + (texts - calls) * self.text
+
+
+FREE = Prices(0.0, 0.0)
+"""Of a row that does not embed."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,7 @@ class Found:
         answers: one a request, in the order of the set; empty when the run failed.
         index_seconds: time outside the embedder to index the catalog.
         index_texts: texts embedded for it.
+        index_calls: in so many calls.
         prices: of the row's embedder at that time; None: it uses none.
         failure: why there is no result, or None.
         version: what was run, for people.
@@ -61,6 +76,7 @@ class Found:
     answers: tuple[Answer, ...] = ()
     index_seconds: float = 0.0
     index_texts: int = 0
+    index_calls: int = 0
     prices: Prices | None = None
     failure: str | None = None
     version: str = ""
@@ -70,12 +86,14 @@ class Found:
     @property
     def seconds_to_index(self) -> float:
         """Seconds to index the catalog, embedding included."""
-        return self.index_seconds + (self.index_texts * self.prices.text if self.prices else 0.0)
+        return self.index_seconds + (self.prices or FREE).of(self.index_texts, self.index_calls)
 
     def latencies(self) -> list[float]:
         """Seconds of each request, embedding included."""
-        price = self.prices.request if self.prices else 0.0
-        return [answer.seconds + answer.embedded * price for answer in self.answers if answer.error is None]
+        prices = self.prices or FREE
+        return [
+            answer.seconds + prices.of(answer.embedded, answer.calls) for answer in self.answers if answer.error is None
+        ]
 
     @property
     def errors(self) -> int:
@@ -85,7 +103,7 @@ class Found:
 
 def key_of(inputs: Mapping[str, Any]) -> str:
     """A digest of what decides a result."""
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([FORMAT, inputs], sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 class Records:

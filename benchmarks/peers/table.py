@@ -96,13 +96,14 @@ def as_page(tables: Tables, about: Mapping[str, str]) -> str:
         "# Choosing tools: Toolpath and its peers",
         "Written by `python benchmarks/peers_routing.py`; do not edit. "
         + " ".join(f"{name}: {value}." for name, value in about.items()),
-        "Every row gets the same catalog, the same requests and, where it embeds, the same vectors of all- "
-        "MiniLM-L6-v2 (only Toolpath's default may have an embedder of its own). Peers have their default settings "
-        "and run in their ranking mode, with lists of the same length and no threshold. Recall@k is the mean share "
-        "of a request's right tools among the first k. Differences are Toolpath's default less the row, over the "
-        "same requests, with the 95% interval of a paired bootstrap; `=` marks a tie (the interval holds 0), `▲` a "
-        "row above the default; bold is the best. Index and p50 are the row's own time plus its embedded texts at "
-        "the price measured in that run, so nobody gains from a cache; `own` leaves embedding out.",
+        "Every row gets the same catalog, the same requests and, where it embeds, the same vectors of "
+        "all-MiniLM-L6-v2 (only Toolpath's default may have an embedder of its own). Peers have their default "
+        "settings and run in their ranking mode, with lists of the same length and no threshold. Recall@k is the "
+        "mean share of a request's right tools among the first k. Differences are Toolpath's default less the row, "
+        "over the same requests, with the 95% interval of a paired bootstrap; `=` marks a tie (the interval holds "
+        "0), `▲` a row above the default; bold is the best. Index and p50 are the row's own time plus that of the "
+        "texts and calls it had embedded, at the price of embedding in that run, so nobody gains from a cache; "
+        "`own` leaves embedding out.",
         *_overview(tables),
         *(part for name, (dataset, lines) in tables.items() for part in _section(name, dataset, lines)),
         "## Settings",
@@ -198,6 +199,7 @@ def _line_as_data(line: Line) -> dict[str, Any]:
         "index_seconds": round(found.seconds_to_index, 4),
         "index_seconds_own": round(found.index_seconds, 4),
         "index_texts": found.index_texts,
+        "index_calls": found.index_calls,
         "p50_ms": _p50(found),
         "p50_ms_own": statistics.median(answer.seconds for answer in found.answers) * 1e3,
         "prices": asdict(found.prices) if found.prices else None,

@@ -45,6 +45,7 @@ class StoredEmbedder:
     Attributes:
         inner: as given.
         texts: texts asked for so far.
+        calls: in how many calls.
         seconds: time spent on them, on vectors from the disk as well.
     """
 
@@ -52,6 +53,7 @@ class StoredEmbedder:
         self.inner = inner
         self._symmetric = symmetric
         self.texts = 0
+        self.calls = 0
         self.seconds = 0.0
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / f"{inner.fingerprint}.sqlite"
@@ -86,6 +88,7 @@ class StoredEmbedder:
                     self._read_or_make(missing, kind, file)
             vectors = [self._known[key] for key in keys]
             self.texts += len(texts)
+            self.calls += 1
             self.seconds += time.perf_counter() - started
         return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
 

@@ -99,11 +99,17 @@ def test_the_interval_is_of_the_paired_difference() -> None:
 
 
 def test_embedding_costs_every_row_the_same_whatever_came_from_a_cache() -> None:
-    run = replace(found(("get_weather",)), index_seconds=1.0, index_texts=100, prices=Prices(request=0.01, text=0.002))
-    run = replace(run, answers=(Answer(("get_weather",), 0.003, 1), Answer((), error="no")))
-    assert run.seconds_to_index == pytest.approx(1.2)
-    assert run.latencies() == [pytest.approx(0.013)]
-    assert replace(run, prices=None).latencies() == [pytest.approx(0.003)]
+    run = replace(
+        found(("get_weather",)),
+        index_seconds=1.0,
+        index_texts=101,
+        index_calls=1,
+        prices=Prices(request=0.01, text=0.002),
+    )
+    run = replace(run, answers=(Answer((), 0.003, 1, 1), Answer((), 0.003, 5, 2), Answer((), error="no")))
+    assert run.seconds_to_index == pytest.approx(1.21)
+    assert run.latencies() == [pytest.approx(0.013), pytest.approx(0.029)]
+    assert replace(run, prices=None).latencies() == [0.003, 0.003]
 
 
 # what is kept
@@ -161,7 +167,7 @@ def test_a_text_is_embedded_once_in_all_runs(tmp_path: Path) -> None:
     again = StoredEmbedder(inner, tmp_path)
     np.testing.assert_array_equal(again.embed(["a", "b", "a"], "tool"), first)
     assert sorted(inner.embedded) == ["a", "b"]
-    assert again.texts == 3
+    assert (again.texts, again.calls) == (3, 1)
     assert again.seconds > 0
 
 
@@ -234,10 +240,10 @@ def test_a_peer_answers_every_request(adapter) -> None:  # type: ignore[no-untyp
 
 def test_what_a_peer_waits_for_vectors_is_not_its_own_time(adapter) -> None:  # type: ignore[no-untyped-def]
     with EmbeddingServer(HashEmbedder(32)) as server:
-        command = adapter("embeddings([tool.name for tool in tools])", "embeddings([request]); return []")
+        command = adapter("embeddings([tool.name for tool in tools])", "embeddings([request, request]); return []")
         run = run_adapter(command, order(server.url), ["a"], timeout=60)
-    assert run.index_texts == 3
-    assert run.answers[0].embedded == 1
+    assert (run.index_texts, run.index_calls) == (3, 1)
+    assert (run.answers[0].embedded, run.answers[0].calls) == (2, 1)
 
 
 def test_a_request_that_a_peer_cannot_take_costs_it_that_request_only(adapter) -> None:  # type: ignore[no-untyped-def]

@@ -47,12 +47,14 @@ class Embeddings:
     Attributes:
         url: base of the server, for peers that bring their own client.
         texts: texts embedded so far.
+        calls: in how many calls.
         seconds: time spent waiting for them.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.texts = 0
+        self.calls = 0
         self.seconds = 0.0
         parts = urllib.parse.urlsplit(url)
         self._path = f"{parts.path}/embeddings"
@@ -65,6 +67,7 @@ class Embeddings:
         with self._lock:
             vectors = [vector for at in range(0, len(texts), BATCH) for vector in self._ask(texts[at : at + BATCH])]
             self.texts += len(texts)
+            self.calls += 1
             self.seconds += time.perf_counter() - started
         return vectors
 
@@ -96,10 +99,11 @@ def serve(build: Callable[[Sequence[PeerTool], Embeddings, dict[str, Any]], Find
     tools = [PeerTool(**tool) for tool in order["tools"]]
 
     def timed(work: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
-        texts, waited, started = embeddings.texts, embeddings.seconds, time.perf_counter()
+        texts, calls, waited, started = embeddings.texts, embeddings.calls, embeddings.seconds, time.perf_counter()
         result = work()
         own = time.perf_counter() - started - (embeddings.seconds - waited)
-        return result, {"seconds": max(own, 0.0), "embedded": embeddings.texts - texts}
+        embedded, called = embeddings.texts - texts, embeddings.calls - calls
+        return result, {"seconds": max(own, 0.0), "embedded": embedded, "calls": called}
 
     def answer(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message) + "\n")
