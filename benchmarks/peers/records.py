@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-
 FORMAT = 1
 """Raised when the fields below change: results of another format are stale."""
 
