@@ -49,6 +49,34 @@ def embed_distinct(embedder: Embedder, texts: Sequence[str], kind: TextKind) -> 
     return vectors[[places[text] for text in texts]]
 
 
+def length_batches(lengths: Sequence[int], wasted: int, most: int) -> list[list[int]]:
+    """Places of texts, in batches that are worth padding to one length; the longest texts first.
+
+    A batch costs what its longest text costs, times its size, and something for itself. So a text joins the longer ones
+    before it until the padding of their batch is as dear as another batch.
+
+    Args:
+        lengths: of the texts, in any unit.
+        wasted: padding that a batch of its own would cost, in the same unit.
+        most: texts of one batch.
+
+    Example:
+        >>> length_batches([10, 90, 12, 88], wasted=20, most=64)
+        [[1, 3], [2, 0]]
+    """
+    batches: list[list[int]] = []
+    padding = 0
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if batches and len(batches[-1]) < most:
+            padding += lengths[batches[-1][0]] - lengths[place]
+            if padding <= wasted:
+                batches[-1].append(place)
+                continue
+        batches.append([place])
+        padding = 0
+    return batches
+
+
 class RequestBatcher:
     """Embeds the requests of several threads together, without ever waiting for more of them to come.
 

@@ -13,11 +13,15 @@ import numpy as np
 
 from ...catalog.errors import EmbedderError
 from ..language import UNKNOWN
+from .batching import length_batches
 from .minilm import DEFAULT_SHA256, default_folder, file_sha256
 from .protocol import TextKind, Vectors
 from .update import LowRankUpdate
 
 BATCH_SIZE = 64
+PADDING = 800
+"""Characters of padding that cost about what another batch costs: with 96 public requests, 16 at a time, this took
+12.7 ms a text on a busy machine, no limit 15.7 ms, a quarter of it 16.9 ms, one by one 26 ms."""
 _DECISIVE = (".safetensors", ".bin", ".json", ".txt", ".model", ".onnx")
 
 
@@ -121,8 +125,14 @@ class SentenceTransformerEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         clean = [text.encode("utf-8", "replace").decode() for text in texts]  # tokenizers refuse lone surrogates
         distinct = {text: at for at, text in enumerate(dict.fromkeys(clean))}
+        ordered = list(distinct)
+        batches = length_batches([len(text) for text in ordered], PADDING, BATCH_SIZE)
         with self._lock:
-            vectors = self._encode(self._loaded(), list(distinct), kind)
+            model = self._loaded()
+            parts = [self._encode(model, [ordered[at] for at in batch], kind) for batch in batches]
+        vectors = np.empty((len(ordered), parts[0].shape[1]), np.float32)
+        for batch, part in zip(batches, parts, strict=True):
+            vectors[batch] = part
         if not np.isfinite(vectors).all():
             raise EmbedderError(f"{self._label} gave numbers that are not finite; its weights may be damaged")
         return vectors[[distinct[text] for text in clean]]

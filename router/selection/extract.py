@@ -120,9 +120,10 @@ def _enum_values(slot: Slot, text: str, folded: str) -> list[str]:
 
 def _boolean(slot: Slot, folded: str) -> bool | None:
     """Only what is written out: "verbose: true", "recursive = no"."""
-    name = r"[\s_-]*".join(re.escape(part) for part in re.split(r"[\s_-]+", fold(slot.name)) if part)
-    if not name:
+    parts = [part for part in re.split(r"[\s_-]+", fold(slot.name)) if part]
+    if not parts or any(part not in folded for part in parts):  # most names: no pattern need be made of them
         return None
+    name = r"[\s_-]*".join(map(re.escape, parts))
     match = re.search(
         rf"(?<!\w){name}\s*(?:=|:|：|is|to|as|set to)\s*(?:(?P<yes>{_TRUE_WORDS})|(?P<no>{_FALSE_WORDS}))(?![a-z])",
         folded,
@@ -134,6 +135,8 @@ def _fill_assignments(
     slots: Sequence[Slot], text: str, mentions: Sequence[Mention], arguments: dict[str, Any], used: set[int]
 ) -> None:
     """What is written as "name: value" or "name=value", including one-letter names and plain words."""
+    if not any(sign in text for sign in "=:："):
+        return
     runs = _runs(mentions, text)
     for slot in slots:
         if slot.name in arguments or slot.array:

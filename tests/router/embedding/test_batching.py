@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from toolpath.catalog.errors import EmbedderError
 from toolpath.router.embedding import HashEmbedder
-from toolpath.router.embedding.batching import DeadlineExceededError, RequestBatcher, embed_distinct
+from toolpath.router.embedding.batching import DeadlineExceededError, RequestBatcher, embed_distinct, length_batches
 
 SOON, NEVER = 0.01, 30.0
 
@@ -149,3 +151,14 @@ def test_no_text_asks_no_model() -> None:
     embedder = Recording()
     assert embed_distinct(embedder, [], "tool").shape == (0, 16)
     assert embedder.asked == []
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, 60), st.integers(1, 8))
+def test_batches_by_length_hold_every_text_once_and_waste_no_more_than_allowed(
+    lengths: list[int], wasted: int, most: int
+) -> None:
+    batches = length_batches(lengths, wasted, most)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert 1 <= len(batch) <= most
+        assert sum(max(lengths[place] for place in batch) - lengths[place] for place in batch) <= wasted
