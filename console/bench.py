@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..router import Router, RuleIntentClassifier, load_rules
+from ..router.calibration import expected_calibration_error
 from ..router.evaluation import (
     BenchReport,
     Outcome,
@@ -191,6 +192,7 @@ def _show(report: BenchReport) -> None:
     for field, groups in report.by.items():
         OUT.print()
         _show_groups(field, groups, report.cutoffs)
+    _show_reliability(report)
     _show_confusions(report)
     OUT.print()
     _show_cost(report)
@@ -227,6 +229,18 @@ def _show_groups(field: str, groups: Mapping[str, Scores], cutoffs: tuple[int, .
     OUT.print(table)
     if len(groups) > MAX_GROUPS:
         _say(f"and {len(groups) - MAX_GROUPS} smaller groups (--json has them all)")
+
+
+def _show_reliability(report: BenchReport) -> None:
+    table = report.reliability
+    if not table:
+        return
+    OUT.print()
+    shown = _table("requests", "some tool fits", first="said to fit")
+    for row in table:
+        shown.add_row(Text(f"{row.stated:.2f}"), f"{row.count:,}", _number(row.observed))
+    OUT.print(shown)
+    _say(f"expected calibration error {expected_calibration_error(table):.3f}")
 
 
 def _show_confusions(report: BenchReport) -> None:

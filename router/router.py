@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .evaluation import Query
     from .evaluation.fitting import FitReport
     from .feedback import FeedbackStore
+    from .reranking import RerankedSearch, Reranker
     from .splitting import Split, Splitter
 
 T = TypeVar("T")
@@ -52,6 +53,8 @@ class Router:
         embedder: for the default retriever; default: the MiniLM model that comes with Toolpath.
         index: folder for the default retriever's index: loaded when it is there, else made at once (which embeds
             every tool), and saved when tools changed; default: the index lives in memory.
+        reranker: a slower model that reorders the best that stage 2 found, such as `reranking.CrossEncoderReranker`;
+            default: none.
         feedback: outcomes of earlier calls, which reorder near-equal candidates; default: none. Record them with
             `FeedbackStore.record`.
         closure: how much of what the leading candidates need (`DependencyGraph`) is offered to stage 3 beside them;
@@ -91,6 +94,7 @@ class Router:
         embedder: Embedder | None = None,
         index: str | Path | None = None,
         closure: ClosureBudget | None = None,
+        reranker: Reranker | None = None,
         feedback: FeedbackStore | None = None,
         splitter: Splitter | None = None,
         pinned: Sequence[str | Tool] = (),
@@ -107,6 +111,7 @@ class Router:
         self.selector = selector if selector is not None else self._default_selector(model)
         self.dependencies = DependencyGraph(catalog)
         self._budget = closure if closure is not None else ClosureBudget()
+        self._reranker = reranker
         self._feedback = feedback
         self._splitter = splitter
         self._cost = CatalogCost(catalog)
@@ -253,14 +258,16 @@ class Router:
             for request, names, made in zip(requests, allowed, splits, strict=True)
         ]
         classified = time.perf_counter()
-        found, intents = search_wishes(self.retriever, requests, k, intents, self.classifier.classify)
+        reranking = None if self._reranker is None else _reranked_search(self.retriever, self._reranker)
+        search = self.retriever if reranking is None else reranking
+        found, intents = search_wishes(search, requests, k, intents, self.classifier.classify)
         if self._feedback is not None:
             found = [self._feedback.rerank(candidates) for candidates in found]
         searched = time.perf_counter()
-        timings = {
-            "intent": (asked + classified - started) * 1e3 / len(requests),
-            "retrieval": (searched - classified) * 1e3 / len(requests),
-        }
+        took = {"intent": asked + classified - started, "retrieval": searched - classified}
+        if reranking is not None:
+            took = {**took, "retrieval": took["retrieval"] - reranking.seconds, "rerank": reranking.seconds}
+        timings = {stage: seconds * 1e3 / len(requests) for stage, seconds in took.items()}
         return [
             _charged(self._draft(request, tuple(candidates), intent, timings, k), made)
             for request, candidates, intent, made in zip(requests, found, intents, splits, strict=True)
@@ -297,7 +304,8 @@ class Router:
     async def _decide(self, draft: RoutingDecision) -> RoutingDecision:
         """Stage 3 for one request."""
         started = time.perf_counter()
-        offered = with_pinned(draft.offered, self._offered(draft.intent))
+        pinned = () if isinstance(self.selector, RankSelector) else self._offered(draft.intent)
+        offered = with_pinned(draft.offered, pinned)
         selection = await self.selector.select(draft.request, offered, draft.intent)
         took = (time.perf_counter() - started) * 1e3
         return replace(
@@ -379,6 +387,12 @@ def _nothing_to_choose_from(request: str, k: int) -> RoutingDecision:
         timings={"intent": 0.0, "retrieval": 0.0, "selection": 0.0, "total": 0.0},
         k=k,
     )
+
+
+def _reranked_search(retriever: SearchesTools, reranker: Reranker) -> RerankedSearch:
+    from .reranking import RerankedSearch
+
+    return RerankedSearch(retriever, reranker)
 
 
 def _default_retriever(catalog: Catalog, embedder: Embedder | None, index: str | Path | None) -> SearchesTools:

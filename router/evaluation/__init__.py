@@ -1,6 +1,7 @@
 """How well a router chooses: labelled requests, the scoring behind `toolpath bench`, and its report."""
 
 from .arguments import ArgumentScore
+from .calibrating import CalibrationReport, calibrate
 from .evaluate import evaluate, evaluate_sync
 from .loading import load_queries
 from .outcomes import Confusion, Fate, GoldOutcome, Outcome, judge
@@ -11,6 +12,7 @@ from .scores import Scores
 __all__ = [
     "ArgumentScore",
     "BenchReport",
+    "CalibrationReport",
     "Confusion",
     "Fate",
     "GoldOutcome",
@@ -19,6 +21,7 @@ __all__ = [
     "QueryError",
     "Scores",
     "Tokens",
+    "calibrate",
     "evaluate",
     "evaluate_sync",
     "judge",

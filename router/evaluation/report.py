@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..calibration import Bin, reliability, reliability_dict
 from .metrics import percentile
 from .outcomes import Confusion, Outcome
 from .scores import Scores
@@ -105,6 +106,20 @@ class BenchReport:
         """95th percentile of the latency in milliseconds."""
         return percentile(self.latencies, 95)
 
+    @property
+    def reliability(self) -> tuple[Bin, ...]:
+        """What the router's probability that some tool fits is worth; empty unless requests of both kinds were scored.
+
+        A probability is right for one share of unanswerable requests: where these are rarer or more frequent than in
+        `calibration.constants`, whose training cases are half and half, all bins lie off to one side.
+        """
+        kinds = {outcome.query.expect_none for outcome in self.outcomes}
+        if len(kinds) < 2:
+            return ()
+        return reliability(
+            [outcome.fit for outcome in self.outcomes], [not outcome.query.expect_none for outcome in self.outcomes]
+        )
+
     def __getitem__(self, name: str) -> float | None:
         """A measure over all requests, such as ``report["recall@5"]`` or ``report["abstention.auroc"]``."""
         return self.scores[name]
@@ -121,6 +136,7 @@ class BenchReport:
             "catalog_digest": self.catalog_digest,
             "embedder": self.embedder,
             "candidates": "each request's own" if self.within_candidates else "whole catalog",
+            "reliability": reliability_dict(self.reliability),
             "left_out": dict(self.left_out),
             "conversations": self.conversations,
             "confused": [

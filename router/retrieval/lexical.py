@@ -119,13 +119,23 @@ class LexicalIndex:
             return scores
         damping, alive = self._weighing()
         for postings in map(self._postings, dict.fromkeys(terms)):
-            number = sum(len(rows) if alive is None else int(alive[rows].sum()) for rows, _ in postings)
-            rarity = np.float32(np.log1p((len(self._rows) - number + 0.5) / (number + 0.5)))
+            rarity = self._rarity(self._holders(postings, alive))
             for rows, counts in postings:
                 scores[rows] += rarity * counts * np.float32(K1 + 1) / (counts + damping[rows])
         if alive is not None:
             scores[~alive] = 0
         return scores
+
+    def rarities(self, terms: Iterable[str]) -> tuple[dict[str, float], float]:
+        """How much the match of each distinct term counts in `scores`: of those that any row holds; and of any other.
+
+        The rarity factor alone, without what depends on counts and lengths.
+        """
+        if not self._rows:
+            return {}, 0.0
+        _, alive = self._weighing()
+        held = {term: self._holders(self._postings(term), alive) for term in dict.fromkeys(terms)}
+        return {term: float(self._rarity(number)) for term, number in held.items() if number}, float(self._rarity(0))
 
     def matching(self, keys: Sequence[str], terms: Iterable[str]) -> list[list[str]]:
         """For each of `keys` those of the distinct `terms` that it holds, rarest first.
@@ -228,6 +238,14 @@ class LexicalIndex:
         self._base_starts, self._base_rows, self._base_counts = starts, rows, counts
         self._delta, self._delta_size = {}, 0
         self._weighed = None
+
+    def _rarity(self, holders: int) -> np.float32:
+        return np.float32(np.log1p((len(self._rows) - holders + 0.5) / (holders + 0.5)))
+
+    @staticmethod
+    def _holders(postings: Sequence[tuple[Ints, Floats]], alive: npt.NDArray[np.bool_] | None) -> int:
+        """How many rows that are not gone stand in the postings of one term."""
+        return sum(len(rows) if alive is None else int(alive[rows].sum()) for rows, _ in postings)
 
     def _postings(self, term: str) -> list[tuple[Ints, Floats]]:
         """The base's and the delta's rows and counts of `term`; either may be absent."""

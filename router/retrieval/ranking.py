@@ -61,6 +61,9 @@ class Ranker:
                 notes.append(f"mostly words: the embedder does not know {', '.join(foreign)}")
             fused = fuse(cosines, matches, known, self.weights)
             parts["dense"] = cosines
+            parts["standing"] = standardise(cosines)
+            if known and self.weights.dense > 0:
+                parts["lead"] = (fused - fused.max()) / self.weights.dense
             if self.weights.parameters > 0:
                 pool = leading(fused, max(PARAMETER_POOL, 2 * k), allowed)
                 best = self._best_parameters(query, pool)
@@ -121,9 +124,14 @@ class Ranker:
     ) -> list[Candidate]:
         top = max((float(fused[place]) for place in places), default=0.0)
         matching = self.lexical.matching([self.view.tools[place].name for place in places], words)
+        rarity, unknown = self.lexical.rarities(words)
+        known = sum(rarity.values())
+        total = known + unknown * (len(words) - len(rarity))
         candidates = []
         for place, terms in zip(places, matching, strict=True):
             own = {arm: float(scores[place]) for arm, scores in parts.items() if not np.isnan(scores[place])}
+            own["covered"] = sum(rarity[term] for term in terms) / known if known else 0.0
+            own["unknown"] = 1 - known / total if total else 0.0
             reasons = []
             if place in exact:
                 own["exact"] = 1.0

@@ -13,6 +13,11 @@ from ..retrieval.text import spoken_name, tool_text
 MIN_WORDS = 3
 """Words of a sentence that can stand for a request."""
 
+LARGEST_COMPOUND = 3
+"""Requests that are joined into one at most."""
+JOINTS = (". ", ". Then ", ". Also ", ", and then ", "; ")
+"""What stands between requests that are joined."""
+
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -90,3 +95,30 @@ def self_lesson(name: str, tools: Sequence[Tool], seed: int) -> Lesson:
             text = spoken_name(tool.name)
         pairs.append(Pair(request[:300], text, frozenset([text])))
     return Lesson(name, tuple(pairs), tuple(dict.fromkeys(pair.tool for pair in pairs)))
+
+
+def with_compounds(lesson: Lesson, share: float, seed: int) -> Lesson:
+    """The lesson with requests that ask for several things added: two or three of its requests joined into one.
+
+    A request for several things should stand near each of the tools that it needs, not near a single one; labelled
+    requests of this kind are rare.
+
+    Args:
+        lesson: what to add to; pairs of the same request stay together.
+        share: joined requests, as a share of the lesson's distinct requests.
+        seed: of the choice.
+    """
+    chance = random.Random(seed)
+    of_request: dict[str, list[Pair]] = {}
+    for pair in lesson.pairs:
+        of_request.setdefault(pair.request, []).append(pair)
+    requests = sorted(of_request)
+    if len(requests) < LARGEST_COMPOUND:
+        return lesson
+    made = []
+    for _ in range(round(share * len(requests))):
+        parts = [of_request[one] for one in chance.sample(requests, chance.randint(2, LARGEST_COMPOUND))]
+        joined = chance.choice(JOINTS).join(pairs[0].request.strip().rstrip(".") for pairs in parts)
+        accepted = frozenset().union(*(pair.accepted for pairs in parts for pair in pairs))
+        made += [Pair(joined, chance.choice(pairs).tool, accepted) for pairs in parts]
+    return Lesson(lesson.name, (*lesson.pairs, *made), lesson.tools)
