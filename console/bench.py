@@ -34,9 +34,11 @@ from .options import (
     JsonOption,
     LenientOption,
     ModelOption,
+    RerankerOption,
     open_catalog,
     open_embedder,
     open_index,
+    open_reranker,
     open_selector,
 )
 from .output import ERR, EXIT_NOT_OK, OUT, fail, note, print_json, warn
@@ -94,6 +96,7 @@ def bench(
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = None,
+    reranker: RerankerOption = None,
     index: IndexOption = None,
     lenient: LenientOption = False,
     errors: Annotated[Path | None, typer.Option(help="Write what became of every request, as JSON lines.")] = None,
@@ -115,6 +118,7 @@ def bench(
         classifier=RuleIntentClassifier(tools, load_rules(rules)) if rules is not None else None,
         retriever=retriever,
         selector=open_selector(model, base_url, tools, retriever),
+        reranker=open_reranker(reranker),
     )
     with _progress() as advance:
         report = evaluate_sync(router, requests, k=k, candidates=candidates, by=by, progress=advance)

@@ -13,7 +13,7 @@ from ..catalog import Catalog, load_catalog
 from .output import ERR, chatter_to_stderr, fail, note
 
 if TYPE_CHECKING:
-    from ..router import Embedder, Retriever, Selector
+    from ..router import Embedder, Reranker, Retriever, Selector
 
 CatalogArgument = Annotated[
     str, typer.Argument(metavar="CATALOG", help="A file (.jsonl, .json, .yaml), a folder, or module:attribute.")
@@ -22,8 +22,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instea
 EmbedderOption = Annotated[
     str | None,
     typer.Option(
-        help="minilm (default), multilingual, hash (no model), or a sentence-transformers model by name or path."
+        help="default, minilm (untuned), onnx, onnx-int8, multilingual, hash (no model), the .safetensors file that "
+        "tune made, or a sentence-transformers model by name or path."
     ),
+]
+RerankerOption = Annotated[
+    str | None, typer.Option(help="A cross-encoder of sentence-transformers by name or path, to reorder the best.")
 ]
 IndexOption = Annotated[
     Path | None, typer.Option(help="Folder of the index, made when it is not there. Default: in the user's cache.")
@@ -66,6 +70,23 @@ def open_embedder(name: str | None) -> Embedder | None:
     return embedder_named(name)
 
 
+def open_reranker(name: str | None) -> Reranker | None:
+    """The cross-encoder that an option names, loaded, so that a wrong name is an error here; None: no reranker.
+
+    Raises:
+        RerankerError: it cannot be loaded.
+    """
+    if name is None:
+        return None
+    from ..router import CrossEncoderReranker
+
+    if not name.strip():
+        fail("--reranker is blank: name a cross-encoder, or leave the option out")
+    reranker = CrossEncoderReranker(name)
+    reranker.load()
+    return reranker
+
+
 def open_selector(model: str | None, base_url: str | None, catalog: Catalog, retriever: Retriever) -> Selector | None:
     """The selector that the model options ask for; None: the ranking decides.
 
@@ -89,9 +110,9 @@ def open_index(
         IndexMismatchError: the given folder holds a damaged index or one of another model. An index in the cache
             is made anew instead.
     """
-    from ..router import Retriever, SentenceTransformerEmbedder, open_retriever
+    from ..router import Retriever, default_embedder, open_retriever
 
-    embedder = embedder if embedder is not None else SentenceTransformerEmbedder()
+    embedder = embedder if embedder is not None else default_embedder()
     cached = folder is None
     if folder is None:
         folder = cached_index(catalog, embedder)

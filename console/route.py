@@ -16,9 +16,11 @@ from .options import (
     JsonOption,
     LenientOption,
     ModelOption,
+    RerankerOption,
     open_catalog,
     open_embedder,
     open_index,
+    open_reranker,
     open_selector,
 )
 from .output import OUT, fail, print_json
@@ -32,6 +34,7 @@ def route(
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = None,
+    reranker: RerankerOption = None,
     index: IndexOption = None,
     lenient: LenientOption = False,
     as_json: JsonOption = False,
@@ -46,6 +49,7 @@ def route(
         classifier=RuleIntentClassifier(tools, load_rules(rules)) if rules is not None else None,
         selector=open_selector(model, base_url, tools, retriever),
         retriever=retriever,
+        reranker=open_reranker(reranker),
     )
     decision = router.route_sync(request, k)
     if as_json:

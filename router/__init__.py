@@ -10,22 +10,47 @@ from .router import Router
 from .selection import RankSelector, Selector
 
 if TYPE_CHECKING:
-    from .embedding import Embedder, HashEmbedder, SentenceTransformerEmbedder
-    from .retrieval import Retriever, open_retriever
+    from .dependencies import ClosureBudget, DependencyGraph
+    from .embedding import (
+        Embedder,
+        HashEmbedder,
+        LanguageCentredEmbedder,
+        LowRankUpdate,
+        MultilingualEmbedder,
+        OnnxEmbedder,
+        SentenceTransformerEmbedder,
+        default_embedder,
+        embedder_named,
+    )
+    from .feedback import FeedbackStore
+    from .reranking import CrossEncoderReranker, Reranker
+    from .retrieval import FusionWeights, Retriever, VectorIndex, open_retriever
     from .selection import LLMSelector
+    from .splitting import LLMSplitter, Splitter
 
 __all__ = [
     "Candidate",
+    "ClosureBudget",
+    "CrossEncoderReranker",
+    "DependencyGraph",
     "Embedder",
     "EmbedderError",
+    "FeedbackStore",
+    "FusionWeights",
     "HashEmbedder",
     "IndexMismatchError",
     "Intent",
     "IntentClassifier",
     "IntentRule",
     "LLMSelector",
+    "LLMSplitter",
+    "LanguageCentredEmbedder",
+    "LowRankUpdate",
     "ModelError",
+    "MultilingualEmbedder",
+    "OnnxEmbedder",
     "RankSelector",
+    "Reranker",
     "Retriever",
     "Router",
     "RoutingDecision",
@@ -35,17 +60,36 @@ __all__ = [
     "Selection",
     "Selector",
     "SentenceTransformerEmbedder",
+    "Splitter",
     "Usage",
+    "VectorIndex",
+    "default_embedder",
+    "embedder_named",
     "load_rules",
     "open_retriever",
 ]
 
 _LATE = {
+    "ClosureBudget": "dependencies",
+    "CrossEncoderReranker": "reranking",
+    "DependencyGraph": "dependencies",
     "Embedder": "embedding",
+    "FeedbackStore": "feedback",
+    "FusionWeights": "retrieval",
     "HashEmbedder": "embedding",
     "LLMSelector": "selection",
+    "LLMSplitter": "splitting",
+    "LanguageCentredEmbedder": "embedding",
+    "LowRankUpdate": "embedding",
+    "MultilingualEmbedder": "embedding",
+    "OnnxEmbedder": "embedding",
+    "Reranker": "reranking",
     "Retriever": "retrieval",
     "SentenceTransformerEmbedder": "embedding",
+    "Splitter": "splitting",
+    "VectorIndex": "retrieval",
+    "default_embedder": "embedding",
+    "embedder_named": "embedding",
     "open_retriever": "retrieval",
 }
 """Names whose modules import heavy libraries, loaded when they are first asked for."""

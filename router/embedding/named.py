@@ -7,17 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .centring import LanguageCentredEmbedder
+from .default import default_embedder
 from .hashing import HashEmbedder
 from .multilingual import MultilingualEmbedder
+from .onnx import OnnxEmbedder
 from .protocol import Embedder
 from .sentence_transformer import SentenceTransformerEmbedder
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
+    "default": default_embedder,
     "hash": HashEmbedder,
     "minilm": SentenceTransformerEmbedder,
     "multilingual": MultilingualEmbedder,
+    "onnx": OnnxEmbedder,
+    "onnx-int8": lambda: OnnxEmbedder(precision="int8"),
 }
-"""Embedders that have a short name of their own; every other name is a model of sentence-transformers."""
+"""Embedders that have a short name of their own, "minilm" being the default without its tuning; every other name is a
+model of sentence-transformers."""
 
 _E5 = re.compile(r"intfloat/(?P<multilingual>multilingual-)?e5-(?:small|base|large)(?:-v2)?")
 E5_PREFIXES = ("query: ", "passage: ")
@@ -29,10 +35,10 @@ def embedder_named(name: str) -> Embedder:
     """The embedder called `name`.
 
     Args:
-        name: one of `EMBEDDERS`, or a model of sentence-transformers by its name on a hub or by its folder. A folder
-            whose path ends with a model's name ("…/intfloat/multilingual-e5-small") is taken for that model. The E5
-            models of intfloat get the prefixes that they were trained with, the multilingual ones also centring
-            by language.
+        name: one of `EMBEDDERS`; the path of a ``.safetensors`` file that `toolpath tune` made; or a model of
+            sentence-transformers by its name on a hub or by its folder. A folder whose path ends with a model's name
+            ("…/intfloat/multilingual-e5-small") is taken for that model. The E5 models of intfloat get the prefixes
+            that they were trained with, the multilingual ones also centring by language.
 
     Raises:
         MissingExtraError: the embedder needs an extra that is not installed.
@@ -46,6 +52,8 @@ def embedder_named(name: str) -> Embedder:
         raise ValueError(f"an embedder needs a name: one of {', '.join(EMBEDDERS)}, or a model by name or folder")
     if name in EMBEDDERS:
         return EMBEDDERS[name]()
+    if name.endswith(".safetensors"):
+        return SentenceTransformerEmbedder(update=name)
     e5 = _E5.fullmatch("/".join(Path(name).parts[-2:]))
     if e5 is None:
         return SentenceTransformerEmbedder(name)

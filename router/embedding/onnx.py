@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ...catalog.errors import MissingExtraError
+from .default import default_embedder
 from .onnx_cache import Export, open_export, valid_export
 from .onnx_runner import Runner
 from .protocol import TextKind, Vectors
@@ -39,7 +40,7 @@ class OnnxEmbedder:
     own. They also depend a little on the processor's instructions.
 
     Args:
-        source: the model. Default: the plain MiniLM that comes with Toolpath.
+        source: the model. Default: `default_embedder()`.
         precision: ``"fp32"`` or ``"int8"``.
         cache: folder for exports. Default: ``onnx`` in the user's cache of Toolpath.
         threads: that one run may use. Default: onnxruntime's choice, the number of cores.
@@ -50,7 +51,7 @@ class OnnxEmbedder:
 
     Example:
         >>> embedder = OnnxEmbedder()
-        >>> embedder.fingerprint == SentenceTransformerEmbedder().fingerprint
+        >>> embedder.fingerprint == default_embedder().fingerprint
         True
     """
 
@@ -66,7 +67,7 @@ class OnnxEmbedder:
             raise MissingExtraError("running an embedder with ONNX", EXTRA)
         if precision not in ("fp32", "int8"):
             raise ValueError(f"the precision is 'fp32' or 'int8', not {precision!r}")
-        self._source = source if source is not None else SentenceTransformerEmbedder()
+        self._source = source if source is not None else default_embedder()
         self._precision: Precision = precision
         self._cache = Path(cache) if cache is not None else None
         self._threads = threads

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...catalog import Catalog, CatalogChange, Tool
 from ...catalog.errors import EmbedderError, IndexMismatchError
-from ..embedding import Embedder, SentenceTransformerEmbedder, Vectors
+from ..embedding import Embedder, Vectors, default_embedder
 from ..records import Candidate, Intent
 from .dense import DenseArm, Progress
 from .fusion import FusionWeights
@@ -47,7 +47,7 @@ class Retriever:
 
     Args:
         catalog: the tools.
-        embedder: makes the vectors; default: `SentenceTransformerEmbedder()`, loaded with the first search.
+        embedder: makes the vectors; default: `default_embedder()`, loaded with the first search.
         weights: of the arms; default: `FusionWeights()`.
         index: folder that `save` wrote. Tools that changed since are embedded anew, tools that are gone are dropped.
         rebuild: start afresh when the folder holds no usable index, instead of raising.
@@ -93,7 +93,7 @@ class Retriever:
         self._view: CatalogView | None = None
         self._lexical = LexicalIndex()
         self._dense = DenseArm(
-            embedder if embedder is not None else SentenceTransformerEmbedder(),
+            embedder if embedder is not None else default_embedder(),
             self._lock,
             with_parameters=self._weights.parameters > 0,
             factory=vectors,

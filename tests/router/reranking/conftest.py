@@ -7,7 +7,7 @@ import pytest
 from toolpath.catalog import Tool
 from toolpath.router import Candidate
 
-WORDS = "send email weather forecast city disk server refund order find the a in for to of".split()
+WORDS = ["send", "email", "weather", "forecast", "city", "disk", "server", "refund", "order", "find", "the", "for"]
 
 
 def make_cross_encoder(folder: Path, labels: int = 1) -> Path:

@@ -55,7 +55,9 @@ def catalog() -> Catalog:
 async def test_a_tool_below_k_can_come_to_the_top(catalog: Catalog) -> None:
     reranker = PrefersLong()
     plain = await Router(catalog, retriever=WordSearch(catalog)).route("do something about mail", k=2)
-    decision = await Router(catalog, retriever=WordSearch(catalog), reranker=reranker).route("do something about mail", 2)
+    decision = await Router(catalog, retriever=WordSearch(catalog), reranker=reranker).route(
+        "do something about mail", 2
+    )
     assert "delete_mail" not in [one.name for one in plain.candidates]
     assert [one.name for one in decision.candidates] == ["delete_mail", "sort_mail"]
     assert decision.calls[0].tool == "delete_mail"
