@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -41,7 +39,7 @@ from .options import (
     open_reranker,
     open_selector,
 )
-from .output import ERR, EXIT_NOT_OK, OUT, fail, note, print_json, warn
+from .output import EXIT_NOT_OK, OUT, fail, note, print_json, progress, warn
 
 MAIN_CUTOFF = 5
 """The recall whose interval is shown in a breakdown."""
@@ -120,7 +118,7 @@ def bench(
         selector=open_selector(model, base_url, tools, retriever),
         reranker=open_reranker(reranker),
     )
-    with _progress() as advance:
+    with progress("routing requests") as advance:
         report = evaluate_sync(router, requests, k=k, candidates=candidates, by=by, progress=advance)
     if as_json:
         print_json(report.to_dict())
@@ -142,18 +140,6 @@ def _chosen(requests: list[Query], split: str | None, where: list[str], limit: i
             fail(f"--where {condition} contradicts {key}={conditions[key]}: no request can have both")
     kept = where_fields(requests, conditions)
     return kept if limit is None else sample(kept, limit)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    columns = (TextColumn("routing requests"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-
-        def advance(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield advance
 
 
 def _check_model(report: BenchReport) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..catalog.sources import enrichment_file
 from ..router.enrichment import STYLES, EnrichmentReport, enrich
@@ -26,7 +24,7 @@ from .options import (
     open_embedder,
     open_index,
 )
-from .output import ERR, EXIT_NOT_OK, OUT, note, print_json, warn
+from .output import EXIT_NOT_OK, OUT, note, print_json, progress, warn
 
 MAX_FAILURES_SHOWN = 10
 
@@ -63,7 +61,7 @@ def enrich_command(
     report = EnrichmentReport()
     styles = tuple(STYLES)[:requests]
 
-    async def work(progress: Callable[[int, int], None]) -> None:
+    async def work(advance: Callable[[int, int], None]) -> None:
         await enrich(
             tools,
             path,
@@ -73,7 +71,7 @@ def enrich_command(
             styles=styles,
             limit=limit,
             k=k,
-            progress=progress,
+            progress=advance,
             report=report,
             language=language,
             concurrency=parallel,
@@ -81,24 +79,12 @@ def enrich_command(
         )
 
     try:
-        with _progress() as progress:
-            anyio.run(work, progress)
+        with progress("writing for tools") as advance:
+            anyio.run(work, advance)
     finally:  # after Ctrl-C and after a failure too: what is written is there
         _tell(report, path, as_json)
     if report.failed:
         raise SystemExit(EXIT_NOT_OK)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    columns = (TextColumn("writing for tools"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-
-        def advance(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield advance
 
 
 def _tell(report: EnrichmentReport, path: Path, as_json: bool) -> None:

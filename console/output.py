@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..catalog import ToolpathError
 from ..router.explain import printable
@@ -67,6 +68,19 @@ def chatter_to_stderr() -> Iterator[None]:
     """Sends what other people's code prints to standard error: standard output is for what the user asked for."""
     with redirect_stdout(sys.stderr):
         yield
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error while the block runs, when that is a terminal; call what it gives with done and total."""
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+
+        def advance(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield advance
 
 
 def note(text: str) -> None:

@@ -127,7 +127,7 @@ class NameIndex:
             for start in range(len(folded))
             if is_spaceless(folded[start])
             for length in lengths
-            if (entries := self._spaceless.get(folded[start : start + length]))
+            if start + length <= len(folded) and (entries := self._spaceless.get(folded[start : start + length]))
         ]
 
 

@@ -254,20 +254,6 @@ class Retriever:
                 ]
         return found
 
-    def unreachable(self, k: int = 10) -> list[str]:
-        """Names of tools that are not among the `k` found for their own description (or name, without one).
-
-        Such a tool has look-alikes that come before it, or a text that says nothing; it will hardly ever be chosen.
-        """
-        with self._lock:
-            tools = list(self._tools.values())
-        found = self.search_many([tool.description.strip() or tool.name for tool in tools], k)
-        return [
-            tool.name
-            for tool, candidates in zip(tools, found, strict=True)
-            if tool.name not in {candidate.name for candidate in candidates}
-        ]
-
     def _adopt(self, folder: Path, rebuild: bool) -> None:
         """Takes over a saved index, or nothing when it is unusable and may be rebuilt."""
         fingerprint = self.embedder.fingerprint

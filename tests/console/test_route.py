@@ -55,11 +55,6 @@ def test_a_damaged_index_is_refused_and_rebuilt_on_request(
     assert toolpath("route", catalog_file, "flights", "--index", str(folder), "--embedder", "hash").code == 0
 
 
-def test_the_check_lists_tools_that_nothing_finds(toolpath: Toolpath, catalog_file: str, tmp_path: Path) -> None:
-    report = toolpath("index", catalog_file, "-o", str(tmp_path / "i"), "--embedder", "hash", "--check", "--json").json
-    assert report["unreachable"] == []
-
-
 @pytest.mark.parametrize("request_", ["", "   "])
 def test_an_empty_request_is_refused(toolpath: Toolpath, catalog_file: str, request_: str) -> None:
     done = toolpath("route", catalog_file, request_, "--embedder", "hash")

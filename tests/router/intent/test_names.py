@@ -101,6 +101,12 @@ def test_names_without_spaces_are_found_inside_a_sentence_when_they_are_long_eno
     assert named("用「天气」查北京", "天气") == ["天气"]
 
 
+@pytest.mark.parametrize("request_text", ["查询", "天气.查询", "请查询"])
+def test_a_request_may_end_in_a_name_that_is_shorter_than_another_one(request_text: str) -> None:
+    index = index_of(Tool(name="天气.查询"), Tool(name="查询未来七天的天气预报"))
+    assert all(hit.tool == "天气.查询" for hit in index.find(request_text))
+
+
 def test_a_removed_tool_is_no_longer_named() -> None:
     tool = Tool(name="github.list_issues", aliases=("查询所有问题",))
     index = index_of(tool, Tool(name="list_pulls"))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from toolpath.catalog import Catalog, Tool
 from toolpath.catalog.errors import EmbedderError
+from toolpath.router.reachability import check_reachability
 from toolpath.router.records import Candidate, Intent
 from toolpath.router.retrieval import FusionWeights, Retriever
 from toolpath.router.retrieval import retriever as retriever_module
@@ -71,7 +72,6 @@ def test_an_empty_catalog_answers_with_nothing(embedder: RecordingEmbedder) -> N
     retriever = Retriever(Catalog(), embedder)
     assert retriever.search("anything", 3) == []
     assert retriever.refresh() == 0
-    assert retriever.unreachable() == []
 
 
 def test_a_catalog_of_one_tool_offers_it(embedder: RecordingEmbedder) -> None:
@@ -287,7 +287,7 @@ def test_searching_while_the_catalog_changes_never_mixes_tools_up(catalog: Catal
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert retriever.unreachable() == []
+    assert check_reachability(catalog, retriever, 10).complete
 
 
 # --- when the embedder cannot answer
@@ -395,17 +395,6 @@ def test_an_error_that_is_not_the_embedders_is_not_swallowed(
     monkeypatch.setattr(embedder, "embed", broken)
     with pytest.raises(ZeroDivisionError):
         Retriever(catalog, embedder).search("order", 1)
-
-
-# --- completeness
-
-
-def test_a_tool_drowned_by_look_alikes_is_listed_as_unreachable(embedder: RecordingEmbedder) -> None:
-    look_alikes = [Tool(name=f"search_{letter}", description="Searches things.") for letter in "abcd"]
-    catalog = Catalog([*look_alikes, Tool(name="send_mail", description="Sends an e-mail.")])
-    weights = FusionWeights(dense=0, dense_unknown=0, parameters=0)
-    assert Retriever(catalog, embedder, weights=weights).unreachable(k=3) == ["search_d"]
-    assert Retriever(catalog, embedder).unreachable(k=4) == []
 
 
 def test_nothing_heavy_is_imported_before_a_model_is_needed() -> None:
