@@ -99,13 +99,13 @@ def _show(report: ReachabilityReport) -> None:
         ]
     )
     if report.twins:
-        _say(f"{len(report.twins):,} groups of tools say the same; only their names tell them apart:")
+        _say(f"tools that say the same, so that only their names tell them apart, in groups ({len(report.twins):,}):")
         _list([", ".join(group) for group in report.twins])
     if report.wordless:
-        _say(f"{len(report.wordless):,} tools have neither description nor example; only their names can find them:")
+        _say(f"tools with neither description nor example, which only their names can find ({len(report.wordless):,}):")
         _list(report.wordless)
     if report.left_out:
-        _say(f"{len(report.left_out):,} entries were left out of the catalog and cannot be found at all:")
+        _say(f"entries left out of the catalog, which cannot be found at all ({len(report.left_out):,}):")
         _list(report.left_out)
     if report.by_words_alone:
         warn(f"{report.by_words_alone:,} of {report.searches:,} searches compared words alone: the embedder failed")

@@ -29,8 +29,8 @@ def test_tools_out_of_reach_are_listed_and_the_exit_code_is_1(toolpath: Toolpath
     assert done.code == 1
     assert "check: 2 of 9 tools are not among the first 5 for its own words" in done.out
     assert "  search_f, by its description; found instead: search_a, search_b, search_c\n" in done.out
-    assert "1 groups of tools say the same" in done.out
-    assert "neither description nor example; only their names can find them:\n  quiet\n" in done.out
+    assert "only their names tell them apart, in groups (1):\n  search_a, search_b, " in done.out
+    assert "neither description nor example, which only their names can find (1):\n  quiet\n" in done.out
     assert "left out of the catalog" in done.out and "line 10" in done.out
 
 

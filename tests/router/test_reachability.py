@@ -8,6 +8,7 @@ import pytest
 from toolpath.catalog import Catalog, Tool, load_catalog
 from toolpath.catalog.errors import EmbedderError
 from toolpath.router import Candidate, HashEmbedder, Intent, Retriever, RuleIntentClassifier, open_retriever
+from toolpath.router.embedding import TextKind, Vectors
 from toolpath.router.reachability import BATCH, Miss, check_reachability, twins
 
 from tests.router.support import WordSearch, small_tools
@@ -23,14 +24,14 @@ class Recording(HashEmbedder):
         self.tools = self.queries = 0
         self.failing = False
 
-    def embed(self, texts: Sequence[str], kind: str) -> object:  # type: ignore[override]
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         if kind == "tool":
             self.tools += len(texts)
         elif self.failing:
             raise EmbedderError("out of memory")
         else:
             self.queries += len(texts)
-        return super().embed(texts, kind)  # type: ignore[arg-type]
+        return super().embed(texts, kind)
 
 
 def test_a_catalog_of_distinct_tools_is_complete() -> None:
