@@ -1,4 +1,4 @@
-"""Makes the tool-tuned embedder that Toolpath ships: low-rank updates from several seeds, their mean, and its card.
+"""Makes the tool-tuned embedder that Toolpath ships: low-rank updates from several runs (`RUNS`), and their mean.
 
     python -m benchmarks.train_embedder --train TRAIN --registry DATA/mcp_registry_toolsdk ... --out update.safetensors
     python -m benchmarks.train_embedder --examine update.safetensors --data DATA/metatool_single ...
@@ -16,6 +16,7 @@ import random
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,10 +26,38 @@ from toolpath.router.embedding.minilm import DEFAULT_SHA256
 from toolpath.router.embedding.update import LowRankUpdate
 from toolpath.router.evaluation import Query, load_queries
 from toolpath.router.tuning.assessment import CUTOFFS, Examination, examination, judge_of
-from toolpath.router.tuning.pairs import Lesson, labelled_lesson, self_lesson
+from toolpath.router.tuning.pairs import Lesson, labelled_lesson, self_lesson, with_compounds
 from toolpath.router.tuning.training import Recipe, Step, train_update
 
 ONCALL = Path(__file__).parent / "data" / "oncall"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of the runs that are averaged. They differ on purpose: what averaging gains comes from variety.
+
+    Attributes:
+        seed: of everything random, which requests and tools are drawn included.
+        hard: hard negatives for each request.
+        requests: labelled requests drawn from each folder, at most.
+        unlabelled: tools drawn from the largest registry; from the others in proportion.
+        compounds: requests joined from two or three others, as a share of all.
+        early: whether the state that the judges like best is kept, and not the last one.
+    """
+
+    seed: int
+    hard: int
+    requests: int
+    unlabelled: int
+    compounds: float
+    early: bool
+
+
+RUNS = (
+    Run(seed=0, hard=1, requests=1_000, unlabelled=1_500, compounds=0.0, early=True),
+    Run(seed=1, hard=0, requests=3_000, unlabelled=1_200, compounds=0.0, early=False),
+    Run(seed=2, hard=1, requests=1_500, unlabelled=2_500, compounds=0.15, early=False),
+)
 LONGEST_REQUEST = 600
 """Characters: of a conversation the end says what is wanted now."""
 
@@ -43,16 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = SentenceTransformerEmbedder().loaded()
     judges = [_examination(options.train / name) for name in options.judge] + [_oncall_examination()]
     updates = []
-    for seed in options.seeds:
-        lessons = [*_labelled(options, seed), *_unlabelled(options, seed)]
-        print(f"seed {seed}: " + ", ".join(f"{lesson.name} {len(lesson.pairs)}" for lesson in lessons), file=sys.stderr)
-        recipe = Recipe(seed=seed, tokens=options.tokens)
+    for run in RUNS:
+        lessons = [*_labelled(options, run), *_unlabelled(options, run)]
+        if run.compounds:
+            lessons = [with_compounds(lesson, run.compounds, run.seed) for lesson in lessons]
+        print(f"{run}: " + ", ".join(f"{lesson.name} {len(lesson.pairs)}" for lesson in lessons), file=sys.stderr)
+        recipe = Recipe(seed=run.seed, hard=run.hard, tokens=options.tokens)
+        judge = judge_of(judges) if run.early else None
         update = train_update(
-            model, DEFAULT_SHA256, lessons, recipe, judge=judge_of(judges), progress=_say, about={"seed": str(seed)}
+            model, DEFAULT_SHA256, lessons, recipe, judge=judge, progress=_say, about={"run": str(run)}
         )
-        update.save(options.out.with_suffix(f".seed{seed}.safetensors"))
+        update.save(options.out.with_suffix(f".seed{run.seed}.safetensors"))
         updates.append(update)
-    about = {"seeds": json.dumps(options.seeds), "made": datetime.now(UTC).date().isoformat()}
+    about = {"runs": json.dumps([str(run) for run in RUNS]), "made": datetime.now(UTC).date().isoformat()}
     LowRankUpdate.mean(updates, about).save(options.out)
     return 0
 
@@ -62,9 +94,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--train", type=Path, help="folder of labelled folders")
     parser.add_argument("--registry", type=Path, nargs="*", default=[], help="folders with tools only")
     parser.add_argument("--judge", nargs="*", default=["toolalpaca"], help="labelled folders that are not learned from")
-    parser.add_argument("--requests", type=int, default=1_000, help="labelled requests drawn from each folder")
-    parser.add_argument("--unlabelled", type=int, default=1_500, help="tools drawn from each registry")
-    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--tokens", type=int, default=96, help="word pieces read of a text while learning")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--examine", type=Path, help="an update to compare with the plain model on --data")
@@ -73,24 +102,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _labelled(options: argparse.Namespace, seed: int) -> list[Lesson]:
+def _labelled(options: argparse.Namespace, run: Run) -> list[Lesson]:
     lessons = []
     for folder in sorted(path.parent for path in options.train.glob("*/queries.jsonl")):
         if folder.name in options.judge:
             continue
         queries = [query for query in load_queries(folder) if query.tools]
-        random.Random(seed).shuffle(queries)
-        requests = [(query.request[-LONGEST_REQUEST:], query.tools) for query in queries[: options.requests]]
+        random.Random(run.seed).shuffle(queries)
+        requests = [(query.request[-LONGEST_REQUEST:], query.tools) for query in queries[: run.requests]]
         lessons.append(labelled_lesson(folder.name, _catalog(folder), requests))
     return lessons
 
 
-def _unlabelled(options: argparse.Namespace, seed: int) -> list[Lesson]:
+def _unlabelled(options: argparse.Namespace, run: Run) -> list[Lesson]:
     lessons = []
+    largest = max((len(_catalog(folder)) for folder in options.registry), default=1)
     for folder in options.registry:
         tools: list[Tool] = [tool for tool in _catalog(folder) if tool.description.isascii()]
-        random.Random(seed).shuffle(tools)
-        lessons.append(self_lesson(folder.name, tools[: options.unlabelled], seed))
+        random.Random(run.seed).shuffle(tools)
+        share = len(tools) / largest
+        lessons.append(self_lesson(folder.name, tools[: round(share * run.unlabelled)], run.seed))
     return lessons
 
 

@@ -24,7 +24,7 @@ _SPELLED = """
     val:value vals:values yr:year yrs:years
 """
 
-ABBREVIATIONS: Mapping[str, str] = MappingProxyType(dict(pair.split(":") for pair in _SPELLED.split()))  # type: ignore[arg-type]
+ABBREVIATIONS: Mapping[str, str] = MappingProxyType(dict(pair.split(":") for pair in _SPELLED.split()))
 """Short to long form, both casefolded, one word each.
 
 Only short forms that mean one thing in identifiers. Left out on purpose, for what they would do to a request or to

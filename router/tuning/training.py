@@ -181,7 +181,8 @@ class _Network:
 def _hard_negatives(lesson: Lesson, network: _Network, recipe: Recipe) -> dict[Pair, list[str]]:
     """For each pair the tools that look right to the plain model and are not, without the `skip` most similar."""
     tools, requests = network.embed(lesson.tools), network.embed([pair.request for pair in lesson.pairs])
-    near = np.argsort(-(requests @ tools.T), axis=1)[:, : recipe.pool + recipe.skip + 1]
+    right = max((len(pair.accepted) for pair in lesson.pairs), default=0)
+    near = np.argsort(-(requests @ tools.T), axis=1)[:, : recipe.pool + recipe.skip + right]
     found = {}
     for pair, places in zip(lesson.pairs, near, strict=True):
         wrong = [lesson.tools[at] for at in places if lesson.tools[at] not in pair.accepted]

@@ -125,7 +125,7 @@ async def test_a_call_of_a_tool_that_another_needs_is_marked_in_the_explanation(
 
     catalog = trip()
     decision = await Router(catalog, retriever=WordSearch(catalog), selector=Both()).route("book a flight", k=1)
-    assert decision.ranking[:2] == ("locate", "book_flight")
+    assert decision.ranking[:2] == ("book_flight", "locate")
     assert "->  +  locate" in decision.explain()
 
 

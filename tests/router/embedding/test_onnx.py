@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from toolpath.catalog.errors import EmbedderError, MissingExtraError
-from toolpath.router.embedding import SentenceTransformerEmbedder
+from toolpath.router.embedding import SentenceTransformerEmbedder, default_embedder
 from toolpath.router.embedding import onnx as onnx_module
 from toolpath.router.embedding.minilm import default_folder
 from toolpath.router.embedding.onnx import OnnxEmbedder
@@ -80,7 +80,7 @@ def test_the_vectors_are_those_of_the_source(source: SentenceTransformerEmbedder
 
 
 def test_the_default_model_gives_its_vectors_when_exported(tmp_path: Path) -> None:
-    source, embedder = SentenceTransformerEmbedder(), OnnxEmbedder(cache=tmp_path)
+    source, embedder = default_embedder(), OnnxEmbedder(cache=tmp_path)
     assert (embedder.embed(TEXTS, "query") * source.embed(TEXTS, "query")).sum(axis=1).min() > 0.9999
     assert embedder.fingerprint == source.fingerprint
 
@@ -113,7 +113,7 @@ def test_prefixes_come_along(source: SentenceTransformerEmbedder, cache: Path, t
 
 def test_an_export_is_made_once_and_needs_no_torch_afterwards(source: SentenceTransformerEmbedder, cache: Path) -> None:
     code = (
-        "import sys; from toolpath.router.embedding import SentenceTransformerEmbedder; "
+        "import sys; from toolpath.router.embedding import SentenceTransformerEmbedder, default_embedder; "
         "from toolpath.router.embedding.onnx import OnnxEmbedder; "
         f"source = SentenceTransformerEmbedder({str(the_folder(source))!r}); "
         f"vectors = OnnxEmbedder(source, cache={str(cache)!r}).embed(['refund'], 'query'); "

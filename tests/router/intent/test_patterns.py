@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from toolpath.router.intent.patterns import PatternError, SafePattern
 
@@ -23,6 +23,7 @@ PATTERNS = st.builds(
 
 @given(PATTERNS, st.text(alphabet="abcAB1_. \n你", max_size=12))
 def test_it_finds_what_re_finds(pattern: str, text: str) -> None:
+    assume(text or r"\B" not in pattern)  # before Python 3.14 \B does not match in an empty text; ours does everywhere
     assert SafePattern(pattern, ignore_case=False).found_in(text) == (re.search(pattern, text) is not None)
     assert SafePattern(pattern).found_in(text) == (re.search(pattern, text, re.IGNORECASE) is not None)
 

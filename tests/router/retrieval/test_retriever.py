@@ -33,7 +33,7 @@ def retriever(catalog: Catalog, embedder: RecordingEmbedder) -> Retriever:
 def test_the_fitting_tool_comes_first_with_its_score_parts_and_reasons(retriever: Retriever) -> None:
     best, *others = retriever.search("where is my parcel with order id 17?", 3)
     assert best.name == "track_parcel"
-    assert set(best.parts) == {"dense", "lexical", "parameters"}
+    assert set(best.parts) == {"dense", "standing", "lead", "lexical", "covered", "unknown", "parameters"}
     assert best.parts["lexical"] > 0 and -1 <= best.parts["dense"] <= 1
     assert best.reasons == ("words: parcel, order, id", "best parameter: order_id")
     assert all(best.score > other.score for other in others)
@@ -299,7 +299,7 @@ def test_when_the_embedder_fails_words_alone_decide_and_say_so(
     embedder.failure = EmbedderError("the model is not installed")
     best = retriever.search("where is my parcel", 1)[0]
     assert best.name == "track_parcel"
-    assert set(best.parts) == {"lexical"}
+    assert set(best.parts) == {"lexical", "covered", "unknown"}
     assert best.reasons[-1] == "words only: the model is not installed"
     embedder.failure = None
     assert "dense" in retriever.search("where is my parcel", 1)[0].parts

@@ -1,5 +1,6 @@
 """Training: it learns, it leaves the model alone, and it keeps nothing that the judge does not like."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ def test_the_loss_falls_and_the_merged_update_does_what_was_learned(tiny_model: 
     import copy
 
     steps: list[Step] = []
-    update = train_update(tiny_model, "abc", [lesson()], RECIPE, progress=steps.append)
-    assert [step.done for step in steps] == list(range(1, 13)) and steps[-1].total == 12
+    update = train_update(tiny_model, "abc", [lesson()], replace(RECIPE, epochs=60), progress=steps.append)
+    assert [step.done for step in steps] == list(range(1, 61)) and steps[-1].total == 60
     assert steps[-1].loss < steps[0].loss
     tuned = copy.deepcopy(tiny_model)
     update.merge_into(tuned, "abc")
