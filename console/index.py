@@ -102,7 +102,7 @@ def _show(report: ReachabilityReport) -> None:
         _say(f"tools that say the same, so that only their names tell them apart, in groups ({len(report.twins):,}):")
         _list([", ".join(group) for group in report.twins])
     if report.wordless:
-        _say(f"tools with neither description nor example, which only their names can find ({len(report.wordless):,}):")
+        _say(f"tools with neither description nor example ({len(report.wordless):,}):")
         _list(report.wordless)
     if report.left_out:
         _say(f"entries left out of the catalog, which cannot be found at all ({len(report.left_out):,}):")

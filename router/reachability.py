@@ -52,7 +52,7 @@ class ReachabilityReport:
         misses: searches that did not find their tool, in catalog order.
         twins: groups of tools that say the same in description, examples and parameters; only their names, or only
             their servers, tell them apart.
-        wordless: tools with neither description nor example, which nothing but their names can find.
+        wordless: tools with neither description nor example; only their names and parameters can find them.
         left_out: entries that a lenient `load_catalog` could not use, one message each.
     """
 

@@ -11,7 +11,9 @@ from .conftest import Toolpath
 @pytest.fixture
 def crowded(tmp_path: Path) -> str:
     """Seven tools that say the same and one that does not, one entry that is no tool."""
-    entries = [{"name": f"search_{letter}", "description": "Searches things."} for letter in "abcdefg"]
+    entries: list[dict[str, object]] = [
+        {"name": f"search_{letter}", "description": "Searches things."} for letter in "abcdefg"
+    ]
     entries += [{"name": "send_mail", "description": "Sends an e-mail."}, {"name": "quiet"}, {"name": 7}]
     file = tmp_path / "crowded.jsonl"
     file.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
@@ -30,7 +32,7 @@ def test_tools_out_of_reach_are_listed_and_the_exit_code_is_1(toolpath: Toolpath
     assert "check: 2 of 9 tools are not among the first 5 for its own words" in done.out
     assert "  search_f, by its description; found instead: search_a, search_b, search_c\n" in done.out
     assert "only their names tell them apart, in groups (1):\n  search_a, search_b, " in done.out
-    assert "neither description nor example, which only their names can find (1):\n  quiet\n" in done.out
+    assert "neither description nor example (1):\n  quiet\n" in done.out
     assert "left out of the catalog" in done.out and "line 10" in done.out
 
 
