@@ -35,7 +35,8 @@ class Line:
         name: of the reading.
         finished: requests that the arm has answered, those among them that other arms have not, too.
         right: shape (requests,): 1.0 where the first tool that was picked is one that the label accepts.
-        exact: share of requests with a call for each tool wanted and no other one; no less strict than `right`.
+        exact: the same shape: 1.0 where each tool wanted was picked and no other one, so that a model that picks
+            everything it was shown gains nothing.
         none: requests of which it was said that no tool fits; all of them want one.
         failures: requests without an answer; they count as wrong.
         overruled: requests in which the ranking's vote stands.
@@ -48,7 +49,7 @@ class Line:
     name: str
     finished: int
     right: npt.NDArray[np.float64]
-    exact: float
+    exact: npt.NDArray[np.float64]
     none: int
     failures: int
     overruled: int
@@ -65,7 +66,7 @@ class Line:
             "finished": self.finished,
             "accuracy": round(float(self.right.mean()), 4) if counted else None,
             "interval": _interval(self.right),
-            "exact": round(self.exact, 4) if counted else None,
+            "exact": round(float(self.exact.mean()), 4) if counted else None,
             "none": self.none,
             "failures": self.failures,
             "overruled": self.overruled,
@@ -149,11 +150,12 @@ def lines_of(readings: Mapping[str, Answers], queries: Sequence[Query]) -> list[
 def _line(name: str, answers: Answers, common: Sequence[Query]) -> Line:
     found = [answers[query.id] for query in common]
     seconds = [one.seconds for one in found]
+    pairs = list(zip(common, found, strict=True))
     return Line(
         name=name,
         finished=len(answers),
-        right=np.array([is_right(query, one) for query, one in zip(common, found, strict=True)], dtype=np.float64),
-        exact=_mean([is_exact(query, one) for query, one in zip(common, found, strict=True)]),
+        right=np.array([is_right(query, one) for query, one in pairs], dtype=np.float64),
+        exact=np.array([is_exact(query, one) for query, one in pairs], dtype=np.float64),
         none=sum(one.none for one in found),
         failures=sum(bool(one.failure) for one in found),
         overruled=sum(one.overruled for one in found),
@@ -165,16 +167,19 @@ def _line(name: str, answers: Answers, common: Sequence[Query]) -> Line:
 
 
 def differences_of(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The paired differences of accuracy that have both sides, with 95% bootstrap intervals."""
+    """The paired differences of accuracy and of exactness that have both sides, with 95% bootstrap intervals."""
     by_name = {line.name: line for line in lines}
     found = []
     for one, other in PAIRS:
-        if one in by_name and other in by_name and len(by_name[one].right):
-            apart = by_name[one].right - by_name[other].right
+        if one not in by_name or other not in by_name or not len(by_name[one].right):
+            continue
+        first, second = by_name[one], by_name[other]
+        for measure, apart in (("accuracy", first.right - second.right), ("exact", first.exact - second.exact)):
             found.append(
                 {
                     "of": one,
                     "from": other,
+                    "measure": measure,
                     "difference": round(float(apart.mean()), 4),
                     "interval": _interval(apart),
                     "only_first": int((apart > 0).sum()),
@@ -204,11 +209,11 @@ def page_of(report: Mapping[str, Any]) -> str:
         "",
     ]
     if report["differences"]:
-        lines += ["| difference of accuracy | | 95% | right only in the one | only in the other |", "| --- " * 5 + "|"]
+        lines += ["| paired difference | of | | 95% | only in the one | only in the other |", "| --- " * 6 + "|"]
         for one in report["differences"]:
             low, high = one["interval"]
             lines.append(
-                f"| {one['of']} − {one['from']} | {one['difference']:+.3f} | {low:+.3f} to {high:+.3f} | "
+                f"| {one['of']} − {one['from']} | {one['measure']} | {one['difference']:+.3f} | {low:+.3f} to {high:+.3f} | "
                 f"{one['only_first']} | {one['only_second']} |"
             )
         lines.append("")
@@ -218,7 +223,9 @@ def page_of(report: Mapping[str, Any]) -> str:
         f"`{RETRIEVAL}` is the tool that ranks first, `{ABSTAINS}` the same with the threshold below which the ranking "
         f"says that none fits. `{THREE}` shows the model the {report['k']} best and what they need, and lets the "
         f"ranking vote; `{ALONE}` reads the same answers without the vote. `{ALL}` shows every tool in the catalog's "
-        "order. Exact: a call for each tool wanted, and no other. Overruled: by the ranking's vote.",
+        "order. Accuracy: the first tool that was picked is an accepted one. Exact: each tool wanted was picked, and no "
+        "other. None: of requests that all want a tool. Overruled: by the ranking's vote. Tokens and seconds are means "
+        "per request.",
         "",
         ", ".join(f"{key} {value}" for key, value in report["machine"].items()),
         "",

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
         embedder_named,
     )
     from .feedback import FeedbackStore
+    from .reachability import ReachabilityReport, check_reachability
     from .reranking import CrossEncoderReranker, Reranker
     from .retrieval import FusionWeights, Retriever, VectorIndex, open_retriever
     from .selection import LLMSelector
+    from .session import ToolSession
     from .splitting import LLMSplitter, Splitter
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "MultilingualEmbedder",
     "OnnxEmbedder",
     "RankSelector",
+    "ReachabilityReport",
     "Reranker",
     "Retriever",
     "Router",
@@ -61,8 +64,10 @@ __all__ = [
     "Selector",
     "SentenceTransformerEmbedder",
     "Splitter",
+    "ToolSession",
     "Usage",
     "VectorIndex",
+    "check_reachability",
     "default_embedder",
     "embedder_named",
     "load_rules",
@@ -84,10 +89,13 @@ _LATE = {
     "MultilingualEmbedder": "embedding",
     "OnnxEmbedder": "embedding",
     "Reranker": "reranking",
+    "ReachabilityReport": "reachability",
     "Retriever": "retrieval",
     "SentenceTransformerEmbedder": "embedding",
     "Splitter": "splitting",
+    "ToolSession": "session",
     "VectorIndex": "retrieval",
+    "check_reachability": "reachability",
     "default_embedder": "embedding",
     "embedder_named": "embedding",
     "open_retriever": "retrieval",

@@ -98,11 +98,18 @@ class CatalogYardsticks:
 
     def of(self, language: str) -> Yardstick | None:
         """The yardstick for requests in a language, None when the catalog says nothing in it. Call it in a thread."""
+        return self._fitted().get(language)
+
+    def languages(self) -> frozenset[str]:
+        """Those that have a yardstick; none in a catalog of a few tools. Call it in a thread."""
+        return frozenset(self._fitted())
+
+    def _fitted(self) -> Mapping[str, Yardstick]:
         with self._lock:
             if self._yardsticks is None or self._changes > REFIT_AFTER * len(self._catalog):
                 self._changes = 0
                 self._yardsticks = fit_yardsticks(self._retriever, list(self._catalog))
-            return self._yardsticks.get(language)
+            return self._yardsticks
 
     def _changed(self) -> None:
         self._changes += 1

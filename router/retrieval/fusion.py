@@ -79,8 +79,12 @@ class FusionWeights:
         return cls(**values)
 
     def dense_for(self, known_share: float) -> float:
-        """The dense arm's weight when the embedder knows this share (0 to 1) of the request."""
-        return self.dense * known_share + self.dense_unknown * (1 - known_share)
+        """The dense arm's weight when the embedder knows this share (0 to 1) of the request.
+
+        By the square of the share: one vector stands for the whole text, and what a model does not know pulls it away.
+        """
+        known = known_share * known_share
+        return self.dense * known + self.dense_unknown * (1 - known)
 
 
 def standardise(scores: Floats) -> Floats:

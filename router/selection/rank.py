@@ -115,7 +115,8 @@ class RankSelector:
     def _judge_foreign(self, candidates: Sequence[Candidate], language: str) -> _Judgement:
         """For a language in which the catalog hardly describes itself: meaning alone, if the embedder knows it."""
         standing = [one.parts["standing"] for one in candidates if "standing" in one.parts]
-        if self._yardsticks is None or not standing or self._embedder is None or not self._embedder.knows(language):
+        spoken = self._yardsticks is not None and self._yardsticks.languages()
+        if not spoken or not standing or self._embedder is None or not self._embedder.knows(language):
             why = f"too few tools describe themselves in {language!r} to judge whether any fits"
             return _Judgement(UNKNOWN, why, False)
         lead = max((one.parts["lead"] for one in candidates if "lead" in one.parts), default=0.0)

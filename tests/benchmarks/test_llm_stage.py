@@ -124,7 +124,7 @@ def test_a_model_that_is_wrong_loses_to_the_ranking_by_as_much_as_the_table_says
     assert voted["accuracy"] == voted["overruled"] / SIZE > 0  # the ranking is right wherever it overrules
     page = (data.parent / "results" / "llm_stage.md").read_text()
     assert f"| three, no vote | {SIZE} of {SIZE} | 0.000 | 0.000 to 0.000 | 0.000 | 1 | 0 | 0 | 100 | 20 |" in page
-    assert f"| three, no vote − retrieval | -1.000 | -1.000 to -1.000 | 0 | {SIZE} |" in page
+    assert f"| three, no vote − retrieval | accuracy | -1.000 | -1.000 to -1.000 | 0 | {SIZE} |" in page
     kept = json.loads((data.parent / "results" / "llm_stage.json").read_text())
     assert kept["arms"] == report["arms"] and kept["machine"]["python"]
 
@@ -155,8 +155,15 @@ def test_arms_are_compared_on_the_requests_that_all_have_answered() -> None:
     assert (first.finished, second.finished) == (3, 1)
     assert first.right.tolist() == [1.0] and second.right.tolist() == [0.0]
     assert (second.input_tokens, second.seconds, second.median) == (900, 5.0, 5.0)
-    (apart,) = differences_of([first, second])
-    assert (apart["of"], apart["from"], apart["difference"]) == ("three", "all", 1.0)
+    by_measure = {one["measure"]: one for one in differences_of([first, second])}
+    assert by_measure.keys() == {"accuracy", "exact"}
+    assert all((one["of"], one["from"], one["difference"]) == ("three", "all", 1.0) for one in by_measure.values())
+
+
+def test_a_model_that_picks_everything_is_accurate_but_never_exact() -> None:
+    queries = [Query("a", "do a", tools=("a",))]
+    (line,) = lines_of({"three": {"a": Answer("three", "a", ("a", "b", "c"))}}, queries)
+    assert (line.to_dict()["accuracy"], line.to_dict()["exact"]) == (1.0, 0.0)
 
 
 def test_without_a_common_request_there_are_no_figures() -> None:

@@ -51,7 +51,7 @@ def test_meaning_decides_when_no_word_matches_even_in_an_unknown_language() -> N
 
 def test_a_half_known_request_gets_a_weight_in_between() -> None:
     weights = FusionWeights(dense=0.8, dense_unknown=0.2)
-    assert weights.dense_for(0.5) == pytest.approx(0.5)
+    assert weights.dense_for(0.5) == pytest.approx(0.8 * 0.25 + 0.2 * 0.75)  # by the square of the share
 
 
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf")])
