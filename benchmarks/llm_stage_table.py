@@ -213,8 +213,8 @@ def page_of(report: Mapping[str, Any]) -> str:
         for one in report["differences"]:
             low, high = one["interval"]
             lines.append(
-                f"| {one['of']} − {one['from']} | {one['measure']} | {one['difference']:+.3f} | {low:+.3f} to {high:+.3f} | "
-                f"{one['only_first']} | {one['only_second']} |"
+                f"| {one['of']} − {one['from']} | {one['measure']} | {one['difference']:+.3f} "
+                f"| {low:+.3f} to {high:+.3f} | {one['only_first']} | {one['only_second']} |"
             )
         lines.append("")
     if report["failures"]:
@@ -223,9 +223,9 @@ def page_of(report: Mapping[str, Any]) -> str:
         f"`{RETRIEVAL}` is the tool that ranks first, `{ABSTAINS}` the same with the threshold below which the ranking "
         f"says that none fits. `{THREE}` shows the model the {report['k']} best and what they need, and lets the "
         f"ranking vote; `{ALONE}` reads the same answers without the vote. `{ALL}` shows every tool in the catalog's "
-        "order. Accuracy: the first tool that was picked is an accepted one. Exact: each tool wanted was picked, and no "
-        "other. None: of requests that all want a tool. Overruled: by the ranking's vote. Tokens and seconds are means "
-        "per request.",
+        "order. Accuracy: the first tool that was picked is an accepted one. Exact: each tool wanted was picked, and "
+        "no other. None: of requests that all want a tool. Overruled: by the ranking's vote. Tokens and seconds are "
+        "means per request.",
         "",
         ", ".join(f"{key} {value}" for key, value in report["machine"].items()),
         "",
