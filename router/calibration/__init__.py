@@ -2,8 +2,9 @@
 
 from .evidence import FitEvidence, fit_evidence
 from .model import Adjustment, FitModel, fit_adjustment, fit_model
+from .records import Yardstick
 from .reliability import Bin, expected_calibration_error, reliability, reliability_dict
-from .yardstick import CatalogYardsticks, Yardstick, fit_yardsticks, own_words, reach
+from .yardstick import CatalogYardsticks, fit_yardsticks, own_words, reach
 
 __all__ = [
     "Adjustment",

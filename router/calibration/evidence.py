@@ -13,7 +13,8 @@ from dataclasses import astuple, dataclass, fields
 
 from ..records import Candidate
 from ..retrieval.text import spoken_name, tokenize
-from .yardstick import Yardstick, reach
+from .records import Yardstick
+from .yardstick import reach
 
 CEILING = 2.0
 """Ratios to a yardstick are cut here: beyond twice the usual nothing becomes likelier."""

@@ -12,12 +12,14 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
 from ...catalog import Catalog, CatalogChange, Tool
 from ..language import detect_language
 from ..records import Candidate
 from ..searching import SearchesTools
+from .kept import load_yardsticks, save_yardsticks
+from .records import Yardstick
 
 SAMPLE = 128
 """Tools whose own words are searched for: about a second with the default embedder."""
@@ -34,21 +36,6 @@ MAX_OWN_WORDS = 300
 def reach(candidates: Sequence[Candidate]) -> float | None:
     """How near any candidate comes to the request in meaning: the best cosine, None when none was computed."""
     return max((candidate.parts["dense"] for candidate in candidates if "dense" in candidate.parts), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Yardstick:
-    """What the catalog's own words reach, for requests of one language.
-
-    Attributes:
-        typical: median over tools of `reach`.
-        words: median over tools of the best candidate's BM25; 0 when words were not compared.
-        samples: how many tools were asked.
-    """
-
-    typical: float
-    words: float
-    samples: int
 
 
 def fit_yardsticks(retriever: SearchesTools, tools: Sequence[Tool]) -> dict[str, Yardstick]:
@@ -108,8 +95,24 @@ class CatalogYardsticks:
         with self._lock:
             if self._yardsticks is None or self._changes > REFIT_AFTER * len(self._catalog):
                 self._changes = 0
-                self._yardsticks = fit_yardsticks(self._retriever, list(self._catalog))
+                self._yardsticks = self._kept_or_fitted()
             return self._yardsticks
+
+    def _kept_or_fitted(self) -> Mapping[str, Yardstick]:
+        """From beside the retriever's saved index when they are there for these very tools, else measured and kept."""
+        folder = getattr(self._retriever, "folder", None)
+        if not isinstance(folder, Path):
+            return fit_yardsticks(self._retriever, list(self._catalog))
+        key = self._key()
+        kept = load_yardsticks(folder, key)
+        if kept is None:
+            kept = fit_yardsticks(self._retriever, list(self._catalog))
+            save_yardsticks(folder, key, kept)
+        return kept
+
+    def _key(self) -> str:
+        embedder, weights = getattr(self._retriever, "embedder", None), getattr(self._retriever, "weights", None)
+        return f"{self._catalog.digest} {getattr(embedder, 'fingerprint', '')} {weights} {SAMPLE} {WIDTH}"
 
     def _changed(self) -> None:
         self._changes += 1

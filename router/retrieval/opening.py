@@ -50,6 +50,7 @@ def open_retriever(
         weights = None
     if weights is not None:
         retriever.weights = weights
+    retriever.folder = Path(folder)
     if retriever.refresh(progress) or saved is None:
         retriever.save(folder)
     return retriever

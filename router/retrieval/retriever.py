@@ -99,6 +99,8 @@ class Retriever:
             factory=vectors,
         )
         self._warm = False
+        self.folder: Path | None = None
+        """Where the index is kept, for what else belongs beside it; `open_retriever` says so."""
         if index is not None:
             self._adopt(Path(index), rebuild)
         _follow(catalog, self)
