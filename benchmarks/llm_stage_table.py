@@ -40,8 +40,8 @@ class Line:
         none: requests of which it was said that no tool fits; all of them want one.
         failures: requests without an answer; they count as wrong.
         overruled: requests in which the ranking's vote stands.
-        input_tokens: mean per request.
-        output_tokens: mean per request.
+        input_tokens: mean per request that did not fail; nobody knows what a failure has cost.
+        output_tokens: the same.
         seconds: mean per request.
         median: of the seconds.
     """
@@ -151,6 +151,7 @@ def _line(name: str, answers: Answers, common: Sequence[Query]) -> Line:
     found = [answers[query.id] for query in common]
     seconds = [one.seconds for one in found]
     pairs = list(zip(common, found, strict=True))
+    counted = [one for one in found if not one.failure]
     return Line(
         name=name,
         finished=len(answers),
@@ -159,8 +160,8 @@ def _line(name: str, answers: Answers, common: Sequence[Query]) -> Line:
         none=sum(one.none for one in found),
         failures=sum(bool(one.failure) for one in found),
         overruled=sum(one.overruled for one in found),
-        input_tokens=_mean([one.input_tokens for one in found]),
-        output_tokens=_mean([one.output_tokens for one in found]),
+        input_tokens=_mean([one.input_tokens for one in counted]),
+        output_tokens=_mean([one.output_tokens for one in counted]),
         seconds=_mean(seconds),
         median=float(np.median(seconds)) if seconds else 0.0,
     )
@@ -225,7 +226,7 @@ def page_of(report: Mapping[str, Any]) -> str:
         f"ranking vote; `{ALONE}` reads the same answers without the vote. `{ALL}` shows every tool in the catalog's "
         "order. Accuracy: the first tool that was picked is an accepted one. Exact: each tool wanted was picked, and "
         "no other. None: of requests that all want a tool. Overruled: by the ranking's vote. Tokens and seconds are "
-        "means per request.",
+        "means per request, tokens of those that did not fail.",
         "",
         ", ".join(f"{key} {value}" for key, value in report["machine"].items()),
         "",

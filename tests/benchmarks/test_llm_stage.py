@@ -208,6 +208,7 @@ def test_a_failing_answer_is_counted_as_wrong_and_asked_again_on_demand(run: Run
     for name in ("three", "three, no vote", "all"):
         assert (arm_of(report, name)["failures"], arm_of(report, name)["none"]) == (2, 0)
         assert arm_of(report, name)["accuracy"] == pytest.approx(1 - 2 / SIZE, abs=1e-4)
+        assert arm_of(report, name)["input_tokens"] == 100  # failures would pull it down
     assert report["failures"]["three: the model's server answered with HTTP 500"] == 1
     assert "HTTP 500 (1)" in (data.parent / "results" / "llm_stage.md").read_text()
     with ScriptedModel(right) as model:
