@@ -14,6 +14,8 @@ from ..catalog import ArgumentOrigin, ToolCall
 from .records import Candidate, Intent, Selection, Usage, Wish
 
 MAX_REQUEST_SHOWN = 200
+EVIDENCE = frozenset({"standing", "lead", "covered", "unknown"})
+"""Parts that say whether anything fits, not which tool: `Candidate.parts` has them, a line for a person has not."""
 MAX_PART_SHOWN = 60
 MAX_VALUE_SHOWN = 80
 MAX_FOUND_SHOWN = 3
@@ -93,7 +95,7 @@ def closure_lines(closure: Sequence[Candidate], chosen: Collection[str]) -> list
 
 
 def _candidate(place: int, candidate: Candidate, width: int, chosen: bool) -> str:
-    parts = ", ".join(f"{arm} {score:.2f}" for arm, score in candidate.parts.items())
+    parts = ", ".join(f"{arm} {score:.2f}" for arm, score in candidate.parts.items() if arm not in EVIDENCE)
     detail = f" ({parts})" if parts else ""
     why = f"  {printable('; '.join(candidate.reasons))}" if candidate.reasons else ""
     mark = "->" if chosen else "  "
