@@ -37,7 +37,7 @@ from toolpath.router.calibration import (
     reliability,
 )
 from toolpath.router.calibration.evidence import FEATURES
-from toolpath.router.embedding import Embedder
+from toolpath.router.embedding import Embedder, embedder_named
 from toolpath.router.evaluation import Query, load_queries, resolve_names, sample
 from toolpath.router.evaluation.metrics import auroc
 from toolpath.router.language import detect_language
@@ -91,18 +91,16 @@ def main() -> None:
     """Reads the options, fits, prints and perhaps writes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--train", type=Path, required=True, help="folder of catalogs to fit on")
-    parser.add_argument("--embedder", help="name, as for toolpath route; default: the default one")
+    parser.add_argument("--embedder", default="default", help="name, as for toolpath route")
     parser.add_argument("--limit", type=int, default=ASKED, help="requests per catalog")
     parser.add_argument("--write", action="store_true", help="write the package's constants")
     options = parser.parse_args()
-    from toolpath.console.options import open_embedder
-
-    fitted = run(options.train, open_embedder(options.embedder), options.limit)
+    fitted = run(options.train, embedder_named(options.embedder), options.limit)
     if options.write:
         CONSTANTS.write_text(fitted, encoding="utf-8")
 
 
-def run(folder: Path, embedder: Embedder | None, limit: int) -> str:
+def run(folder: Path, embedder: Embedder, limit: int) -> str:
     """Fits and prints the table; returns the text of the constants module."""
     judged = {path.name: judge_catalog(path, embedder, limit) for path in sorted(folder.iterdir()) if path.is_dir()}
     probabilities = {name: apart(name, judged) for name in judged}
@@ -121,7 +119,7 @@ def run(folder: Path, embedder: Embedder | None, limit: int) -> str:
     return constants(general, across, threshold, sorted(judged), repr(embedder))
 
 
-def judge_catalog(path: Path, embedder: Embedder | None, limit: int) -> Judged:
+def judge_catalog(path: Path, embedder: Embedder, limit: int) -> Judged:
     """The evidence for all cases of one catalog."""
     catalog = load_catalog(str(path), strict=False)
     queries = sample(resolve_names(load_queries(path), catalog), limit)
@@ -246,7 +244,7 @@ def family(name: str) -> str:
     return name.split("_")[0]
 
 
-def choose_threshold(folder: Path, embedder: Embedder | None, model: FitModel) -> float:
+def choose_threshold(folder: Path, embedder: Embedder, model: FitModel) -> float:
     """The highest threshold that refuses at most `REFUSED` of the answerable requests, on average over two catalogs.
 
     Both are catalogs that the default embedder has not learned from: on those that it knows, requests come nearer to

@@ -13,7 +13,7 @@ import anyio
 import numpy as np
 from toolpath.catalog import load_catalog, save_tools
 from toolpath.router import Router
-from toolpath.router.embedding import Embedder, SentenceTransformerEmbedder, Vectors
+from toolpath.router.embedding import Embedder, Vectors, default_embedder
 from toolpath.router.embedding.onnx import OnnxEmbedder
 from toolpath.router.evaluation import load_queries
 from toolpath.router.retrieval import FaissIndex, Retriever
@@ -36,7 +36,7 @@ def routing(data: Path, size: int, requests: Sequence[str]) -> Iterator[Line]:
     """Warm `route` beside the embedding alone, one after the other and 16 at a time; then one changed tool, and a saved
     index."""
     pool = pooled(data, size)
-    embedder = NearbyEmbedder(SentenceTransformerEmbedder(), pool.originals)
+    embedder = NearbyEmbedder(default_embedder(), pool.originals)
     catalog = catalog_of(pool)
     before = resident_mb()
     built = time.perf_counter()
@@ -117,8 +117,8 @@ def _one_change(pool: Pool, router: Router, embedder: NearbyEmbedder) -> Iterato
 
 
 def exported(data: Path, requests: Sequence[str]) -> Iterator[Line]:
-    """The exported embedder beside the plain one."""
-    plain, exact, rounded = SentenceTransformerEmbedder(), OnnxEmbedder(), OnnxEmbedder(precision="int8")
+    """The exported embedder beside its source, the default one that sentence-transformers runs."""
+    plain, exact, rounded = default_embedder(), OnnxEmbedder(), OnnxEmbedder(precision="int8")
     texts = list(dict.fromkeys(tool_text(tool) for tool in pooled(data, BUILT_TEXTS).tools))
     embedders: tuple[Embedder, ...] = (plain, exact, rounded)
     for embedder in embedders:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..catalog import Catalog, Tool
 from .options import BaseUrlOption, CatalogArgument, JsonOption, LenientOption, ModelOption, open_catalog
-from .output import ERR, EXIT_NOT_OK, OUT, fail, leave, note, print_json, warn
+from .output import EXIT_NOT_OK, OUT, fail, leave, note, print_json, progress, warn
 
 
 def tune(
@@ -51,15 +50,13 @@ def tune(
         (query.request, [(gold.name, *(gold.accepted - {gold.name})) for gold in query.gold])
         for query in load_queries(labelled)
     ]
-    columns = (TextColumn("learning"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar:
-        task = bar.add_task("", total=None)
+    start = None if plain else LowRankUpdate.load(TOOL_UPDATE)
+    with progress("learning") as advance:
 
-        def advance(step: Step) -> None:
-            bar.update(task, completed=step.done, total=step.total)
+        def show(step: Step) -> None:
+            advance(step.done, step.total)
 
-        start = None if plain else LowRankUpdate.load(TOOL_UPDATE)
-        tuned = learn(tools, requests, start=start, recipe=Recipe(epochs=epochs, seed=seed), progress=advance)
+        tuned = learn(tools, requests, start=start, recipe=Recipe(epochs=epochs, seed=seed), progress=show)
     if tuned.better:
         try:
             tuned.update.save(out)
@@ -83,21 +80,20 @@ def _written(tools: Catalog, path: Path, model: str | None, base_url: str | None
 
     done = _done(path)
     missing = [tool for tool in tools if tool.name not in done]
-    columns = (TextColumn("writing requests"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with (
-        path.open("a", encoding="utf-8") as file,
-        Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as bar,
-    ):
-        task = bar.add_task("", total=len(tools), completed=len(tools) - len(missing))
+    finished = len(tools) - len(missing)
+    with path.open("a", encoding="utf-8") as file, progress("writing requests") as advance:
+        advance(finished, len(tools))
 
         def keep(written: Written) -> None:
+            nonlocal finished
             for style, request in written.requests.items():
                 row = {"id": f"{written.tool.name} {style}", "query": request, "tools": [written.tool.name]}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
             file.flush()
             if written.problem:
                 warn(f"no requests for {written.tool.name}: {written.problem}")
-            bar.advance(task)
+            finished += 1
+            advance(finished, len(tools))
 
         if missing:
             write_requests_sync(_shuffled(missing), model, base_url=base_url, on_written=keep)

@@ -18,7 +18,7 @@ ENOUGH = 1e-8
 LARGEST_LOGIT = 30.0
 FLATTEST = 1e-3
 """Slope of an adjustment of probabilities that do not tell what fits from what does not."""
-SMALLEST = 1e-6
+SMALLEST = 1e-9
 """Probabilities are kept this far from 0 and 1 where their log-odds are needed."""
 
 

@@ -18,8 +18,8 @@ from ...catalog import Catalog, CatalogChange, Tool
 from ..language import detect_language
 from ..records import Candidate
 from ..searching import SearchesTools
-from .kept import load_yardsticks, save_yardsticks
 from .records import Yardstick
+from .yardstick_file import load_yardsticks, save_yardsticks
 
 SAMPLE = 128
 """Tools whose own words are searched for: about a second with the default embedder."""

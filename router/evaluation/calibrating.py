@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +16,8 @@ from ..selection.rank import RankSelector
 from .evaluate import evaluate
 from .metrics import auroc, auroc_interval
 from .outcomes import Outcome
-from .queries import Query, QueryError
+from .queries import HELD_OUT, Query, QueryError, judges_by_text
 
-HELD_OUT = 0.4
-"""Share of the requests that judge, as in `fitting`."""
 FEWEST = 10
 """Requests of each kind (some tool fits, none does) needed on either side."""
 
@@ -111,8 +108,8 @@ async def calibrate(
     if not 0 < held_out < 1:
         raise ValueError(f"the held-out share must lie between 0 and 1, not {held_out!r}")
     outcomes = (await evaluate(router, queries, candidates=candidates, by=(), latency_sample=0)).outcomes
-    judges = [outcome for outcome in outcomes if _judges(outcome, held_out)]
-    teachers = [outcome for outcome in outcomes if not _judges(outcome, held_out)]
+    judges = [outcome for outcome in outcomes if judges_by_text(outcome.query.request, held_out)]
+    teachers = [outcome for outcome in outcomes if not judges_by_text(outcome.query.request, held_out)]
     for side, part in (("fit", teachers), ("judge", judges)):
         none = sum(outcome.query.expect_none for outcome in part)
         if min(none, len(part) - none) < FEWEST:
@@ -153,8 +150,3 @@ def _labels(outcomes: Sequence[Outcome]) -> list[bool]:
 def _log_loss(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
     chances = [p if fits else 1 - p for p, fits in zip(probabilities, labels, strict=True)]
     return -sum(math.log(max(chance, SMALLEST)) for chance in chances) / len(chances)
-
-
-def _judges(outcome: Outcome, share: float) -> bool:
-    digest = hashlib.sha256(outcome.query.request.strip().encode("utf-8", "replace")).digest()
-    return int.from_bytes(digest[:8]) < share * 2**64

@@ -5,7 +5,6 @@ What reports the score never chose the weights, and weights that do not win ther
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +17,9 @@ from ..retrieval import FusionWeights, Retriever
 from ..retrieval.ranking import PARAMETER_POOL
 from ..retrieval.weighing import Evidence, Objective, choose_weights
 from .metrics import Rank, ratio_intervals, recall_at, reciprocal_rank
-from .queries import Query, QueryError, resolve_names
+from .queries import HELD_OUT, Query, QueryError, judges_by_text, resolve_names
 
 CUTOFFS = (1, 5, 10)
-HELD_OUT = 0.4
-"""Share of the requests that judge: with 200 requests and recall near 0.9 the interval of a difference is then about
-4 points wide, where two weights usually agree on nearly all requests."""
-
 FEWEST = 20
 """Requests needed on either side; fewer would choose by chance and judge by chance."""
 
@@ -165,8 +160,8 @@ def fit_weights(
     if not 0 < held_out < 1:
         raise ValueError(f"the held-out share must lie between 0 and 1, not {held_out!r}")
     usable = [query for query in resolve_names(queries, catalog) if query.gold and query.request.strip()]
-    judges = [query for query in usable if _judges(query.request, held_out)]
-    teachers = [query for query in usable if not _judges(query.request, held_out)]
+    judges = [query for query in usable if judges_by_text(query.request, held_out)]
+    teachers = [query for query in usable if not judges_by_text(query.request, held_out)]
     if min(len(judges), len(teachers)) < FEWEST:
         raise QueryError(
             f"{len(usable)} labelled requests are too few: {len(teachers)} would choose the weights and {len(judges)} "
@@ -190,12 +185,6 @@ def fit_weights(
     )
     retriever.weights = report.weights
     return report
-
-
-def _judges(request: str, share: float) -> bool:
-    """Whether a request is held out, by a digest of its text: the same on every machine, whatever else there is."""
-    number = int.from_bytes(hashlib.sha256(request.strip().encode("utf-8", "replace")).digest()[:8])
-    return number < share * 2**64
 
 
 def _evidence(retriever: Retriever, queries: Sequence[Query], classifier: IntentClassifier | None) -> list[Evidence]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,10 @@ from ...catalog.errors import RoutingError, did_you_mean
 
 MAX_NAMES_LISTED = 10
 MAX_VALUE_SHOWN = 40
+
+HELD_OUT = 0.4
+"""Share of the requests that judge: with 200 requests and recall near 0.9 the interval of a difference is then about
+4 points wide, where two weights usually agree on nearly all requests."""
 
 
 class QueryError(RoutingError):
@@ -145,6 +150,17 @@ def sample(queries: Sequence[Query], size: int, seed: int = 0) -> list[Query]:
     if size >= len(queries):
         return list(queries)
     return [queries[place] for place in sorted(random.Random(seed).sample(range(len(queries)), size))]
+
+
+def judges_by_text(request: str, share: float) -> bool:
+    """Whether a request is held out, by a digest of its text: the same on every machine, whatever else there is.
+
+    Args:
+        request: the user's text.
+        share: of all requests that are to be held out, 0 to 1.
+    """
+    number = int.from_bytes(hashlib.sha256(request.strip().encode("utf-8", "replace")).digest()[:8])
+    return number < share * 2**64
 
 
 def check_field(queries: Sequence[Query], name: str) -> None:

@@ -100,9 +100,9 @@ def standardise(scores: Floats) -> Floats:
     return np.asarray(centred / np.maximum(spread, SMALLEST_SPREAD))
 
 
-def fuse(dense: Floats, lexical: Floats, known_share: float, weights: FusionWeights) -> Floats:
-    """One score per tool from the raw scores of both arms, each of shape ``(tools,)``."""
-    return np.asarray(weights.dense_for(known_share) * standardise(dense) + weights.lexical * lexical)
+def fuse(standing: Floats, lexical: Floats, known_share: float, weights: FusionWeights) -> Floats:
+    """One score per tool from the standardised cosines and the raw BM25, each of shape ``(tools,)``."""
+    return np.asarray(weights.dense_for(known_share) * standing + weights.lexical * lexical)
 
 
 def leading(scores: Floats, k: int, allowed: npt.NDArray[np.bool_] | None = None) -> list[int]:

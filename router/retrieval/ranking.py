@@ -59,9 +59,10 @@ class Ranker:
             known, foreign = known_share(request, self.dense.embedder)
             if foreign:
                 notes.append(f"mostly words: the embedder does not know {', '.join(foreign)}")
-            fused = fuse(cosines, matches, known, self.weights)
+            standing = standardise(cosines)
+            fused = fuse(standing, matches, known, self.weights)
             parts["dense"] = cosines
-            parts["standing"] = standardise(cosines)
+            parts["standing"] = standing
             if known and self.weights.dense > 0:
                 parts["lead"] = (fused - fused.max()) / self.weights.dense
             if self.weights.parameters > 0:

@@ -97,6 +97,20 @@ def save_index(index: SavedIndex, folder: Path) -> None:
     _sweep(folder, generation, before)
 
 
+def replace_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes a small file that lies beside an index, in one step, in place of the one that is there.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    aside = path.with_name(f"{path.stem}-{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
 def load_index(folder: Path) -> SavedIndex:
     """Reads the index in `folder`.
 

@@ -6,7 +6,6 @@ The arms are asked once; what a request's ranking would be under other weights i
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from ...catalog.errors import IndexMismatchError
 from ..embedding import Vectors
 from .fusion import Floats, FusionWeights, exact_first, leading, standardise
+from .store import replace_json
 
 WEIGHTS = "weights.json"
 KIND = "toolpath weights"
@@ -144,13 +144,7 @@ def save_weights(folder: Path, weights: FusionWeights, fingerprint: str) -> None
     Raises:
         OSError: the folder cannot be written.
     """
-    aside = folder / f"weights-{uuid.uuid4().hex[:12]}.tmp"
-    content = {"kind": KIND, "fingerprint": fingerprint, "weights": weights.to_dict()}
-    try:
-        aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        aside.replace(folder / WEIGHTS)
-    finally:
-        aside.unlink(missing_ok=True)
+    replace_json(folder / WEIGHTS, {"kind": KIND, "fingerprint": fingerprint, "weights": weights.to_dict()})
 
 
 def load_weights(folder: Path, fingerprint: str) -> FusionWeights | None:

@@ -135,7 +135,7 @@ def train_update(
             optimiser.step()
             schedule.step()
             losses.append(float(loss.detach()))
-            if judge is None or number % recipe.every == 0 or number == total:
+            if number == total or (judge is not None and number % recipe.every == 0):
                 score = judge(network.embed) if judge is not None else None
                 if best_score is None or score is None or score > best_score:
                     best, best_score = layers.export(), score

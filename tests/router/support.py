@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolpath.catalog import Catalog, Tool
-from toolpath.router import Candidate, Intent
+from toolpath.router import Candidate, HashEmbedder, Intent, Retriever
 from toolpath.router.retrieval.text import tokenize
 
 TEXT = {"type": "string"}
@@ -68,3 +68,20 @@ def candidates(*names: str) -> list[Candidate]:
     tools = {tool.name: tool for tool in small_tools()}
     chosen = [tools[name] for name in names] if names else list(tools.values())
     return [Candidate(tool, 10.0 - place) for place, tool in enumerate(chosen)]
+
+
+class CountingSearch:
+    """Searches by cosine without a model, and counts how often it is asked for many requests."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._retriever = Retriever(catalog, HashEmbedder())
+        self.asked = 0
+
+    def search(self, request: str, k: int, intent: Intent | None = None) -> list[Candidate]:
+        return self._retriever.search(request, k, intent)
+
+    def search_many(
+        self, requests: Sequence[str], k: int, intents: Sequence[Intent] | None = None
+    ) -> list[list[Candidate]]:
+        self.asked += 1
+        return self._retriever.search_many(requests, k, intents)

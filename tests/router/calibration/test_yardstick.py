@@ -2,14 +2,13 @@
 
 import gc
 import weakref
-from collections.abc import Sequence
 
 from toolpath.catalog import Catalog, Tool
-from toolpath.router import Candidate, HashEmbedder, Intent, Retriever
+from toolpath.router import Candidate
 from toolpath.router.calibration import CatalogYardsticks, fit_yardsticks, own_words, reach
 from toolpath.router.calibration.yardstick import MIN_SAMPLE
 
-from tests.router.support import WordSearch
+from tests.router.support import CountingSearch, WordSearch
 
 TOPICS = ("rain", "invoice", "song", "flight", "garden", "doctor", "football", "recipe", "battery", "museum", "salmon")
 
@@ -18,26 +17,9 @@ def topic_catalog() -> Catalog:
     return Catalog(Tool(name=f"show_{topic}", description=f"Shows the current {topic} overview.") for topic in TOPICS)
 
 
-class Counting:
-    """A search that counts how often it is asked for many requests."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._retriever = Retriever(catalog, HashEmbedder())
-        self.asked = 0
-
-    def search(self, request: str, k: int, intent: Intent | None = None) -> list[Candidate]:
-        return self._retriever.search(request, k, intent)
-
-    def search_many(
-        self, requests: Sequence[str], k: int, intents: Sequence[Intent] | None = None
-    ) -> list[list[Candidate]]:
-        self.asked += 1
-        return self._retriever.search_many(requests, k, intents)
-
-
 def test_a_yardstick_is_fitted_when_first_asked_for_once_and_again_after_large_changes() -> None:
     catalog = topic_catalog()
-    search = Counting(catalog)
+    search = CountingSearch(catalog)
     yardsticks = CatalogYardsticks(catalog, search)
     assert search.asked == 0
     first = yardsticks.of("en")
@@ -50,16 +32,16 @@ def test_a_yardstick_is_fitted_when_first_asked_for_once_and_again_after_large_c
 
 def test_few_tools_or_tools_without_words_give_no_yardstick() -> None:
     few = Catalog(list(topic_catalog())[: MIN_SAMPLE - 1])
-    assert fit_yardsticks(Counting(few), list(few)) == {}
+    assert fit_yardsticks(CountingSearch(few), list(few)) == {}
     silent = Catalog(Tool(name=f"t{n}") for n in range(20))
-    assert fit_yardsticks(Counting(silent), list(silent)) == {}
+    assert fit_yardsticks(CountingSearch(silent), list(silent)) == {}
     catalog = topic_catalog()
     assert fit_yardsticks(WordSearch(catalog), list(catalog)) == {}, "words alone give no cosines"
 
 
 def test_a_yardstick_holds_for_the_language_of_the_descriptions_alone() -> None:
     catalog = topic_catalog()
-    found = fit_yardsticks(Counting(catalog), list(catalog))
+    found = fit_yardsticks(CountingSearch(catalog), list(catalog))
     assert set(found) == {"en"} and found["en"].samples == len(TOPICS)
     assert 0 < found["en"].typical <= 1.01 and found["en"].words > 0
 

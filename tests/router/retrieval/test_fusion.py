@@ -40,13 +40,13 @@ def test_standardising_never_reorders_and_never_overflows(scores: np.ndarray) ->
 
 def test_words_decide_when_the_embedder_does_not_know_the_language() -> None:
     dense, lexical = np.array([0.9, 0.1, 0.1, 0.1]), np.array([0.0, 6.0, 0.0, 0.0])
-    assert fuse(dense, lexical, 1.0, FusionWeights()).argmax() == 0
-    assert fuse(dense, lexical, 0.0, FusionWeights()).argmax() == 1
+    assert fuse(standardise(dense), lexical, 1.0, FusionWeights()).argmax() == 0
+    assert fuse(standardise(dense), lexical, 0.0, FusionWeights()).argmax() == 1
 
 
 def test_meaning_decides_when_no_word_matches_even_in_an_unknown_language() -> None:
     dense, lexical = np.array([0.1, 0.2, 0.7]), np.zeros(3)
-    assert fuse(dense, lexical, 0.0, FusionWeights()).argmax() == 2
+    assert fuse(standardise(dense), lexical, 0.0, FusionWeights()).argmax() == 2
 
 
 def test_a_half_known_request_gets_a_weight_in_between() -> None:

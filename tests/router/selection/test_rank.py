@@ -1,14 +1,12 @@
 """The selector without a model: confidence, and "none fits"."""
 
-from collections.abc import Sequence
-
 import pytest
 from toolpath.catalog import ArgumentOrigin, Catalog, Tool
 from toolpath.catalog.errors import RoutingError
 from toolpath.router import Candidate, HashEmbedder, Intent, RankSelector, Retriever, Router
 from toolpath.router.calibration import Adjustment
 
-from tests.router.support import candidates
+from tests.router.support import CountingSearch, candidates
 
 EN, ZH = Intent(language="en"), Intent(language="zh")
 TOPICS = ("rain", "invoice", "song", "flight", "garden", "doctor", "football", "recipe", "battery", "museum", "salmon")
@@ -19,23 +17,6 @@ def topic_catalog() -> Catalog:
         Tool(name=f"show_{topic}", description=f"Shows the current {topic} overview of a chosen {topic} region.")
         for topic in TOPICS
     )
-
-
-class CountingSearch:
-    """Searches by cosine without a model, and counts how often it is asked for many requests."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._retriever = Retriever(catalog, HashEmbedder())
-        self.asked = 0
-
-    def search(self, request: str, k: int, intent: Intent | None = None) -> list[Candidate]:
-        return self._retriever.search(request, k, intent)
-
-    def search_many(
-        self, requests: Sequence[str], k: int, intents: Sequence[Intent] | None = None
-    ) -> list[list[Candidate]]:
-        self.asked += 1
-        return self._retriever.search_many(requests, k, intents)
 
 
 def selector_over(catalog: Catalog, **options: float) -> tuple[RankSelector, CountingSearch]:

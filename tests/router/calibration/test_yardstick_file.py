@@ -6,7 +6,7 @@ import pytest
 from toolpath.catalog import Tool
 from toolpath.router import HashEmbedder, Retriever, open_retriever
 from toolpath.router.calibration import CatalogYardsticks, Yardstick
-from toolpath.router.calibration.kept import FILE, load_yardsticks, save_yardsticks
+from toolpath.router.calibration.yardstick_file import FILE, load_yardsticks, save_yardsticks
 
 from .test_yardstick import topic_catalog
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import uuid
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from ..retrieval.store import replace_json
 from .records import Yardstick
 
 FILE = "yardsticks.json"
@@ -41,11 +41,6 @@ def load_yardsticks(folder: Path, key: str) -> dict[str, Yardstick] | None:
 
 def save_yardsticks(folder: Path, key: str, yardsticks: Mapping[str, Yardstick]) -> None:
     """Keeps the yardsticks in `folder`, in one step; where it cannot be written, the next process measures again."""
-    aside = folder / f"yardsticks-{uuid.uuid4().hex[:12]}.tmp"
     content = {"kind": KIND, "key": key, "yardsticks": {name: asdict(one) for name, one in yardsticks.items()}}
     with contextlib.suppress(OSError):
-        try:
-            aside.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-            aside.replace(folder / FILE)
-        finally:
-            aside.unlink(missing_ok=True)
+        replace_json(folder / FILE, content)
