@@ -27,6 +27,8 @@ ROUTE_FLOORS = {3_000: 1.3, 40_000: 2.0}
 """Catalog size to how many times the embedding alone a warm `route` may take."""
 BUILT_TEXTS = 600
 """Tool texts that are embedded to compare how fast an index is built."""
+BLOCK = 25
+"""Requests after which embedders take turns: the threads of one spin for a while after its run and slow the next."""
 LABELLED = 500
 """Requests of each labelled set that compare the recall of two embedders."""
 APPROXIMATE_FROM = 100_000
@@ -124,9 +126,11 @@ def exported(data: Path, requests: Sequence[str]) -> Iterator[Line]:
     for embedder in embedders:
         embedder.embed(requests[:3], "query")
     seconds: dict[int, list[float]] = {0: [], 1: [], 2: []}
-    for request in requests:
+    for first in range(0, len(requests), BLOCK):
+        block = requests[first : first + BLOCK]
         for at, embedder in enumerate(embedders):
-            seconds[at].append(timed(lambda e=embedder, r=request: e.embed([r], "query")))  # type: ignore[misc]
+            embedder.embed(block[:1], "query")
+            seconds[at] += [timed(lambda e=embedder, r=request: e.embed([r], "query")) for request in block]  # type: ignore[misc]
     median = [quantile(seconds[at], 0.5) for at in range(3)]
     reference = np.concatenate([plain.embed(texts, "tool"), plain.embed(requests, "query")])
     built = [best_of(lambda e=embedder: e.embed(texts, "tool"), 2) for embedder in embedders]  # type: ignore[misc]
@@ -166,7 +170,7 @@ def cold(data: Path, request: str) -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as folder:
         tools = pooled(data, 1_000).tools
         catalog, index = Path(folder) / "tools.jsonl", Path(folder) / "index"
-        save_tools(tools, catalog)
+        save_tools(catalog, tools)
         command = [sys.executable, "-m", "toolpath.console.app"]
         options = ["--index", str(index), "--embedder", "onnx"]
         index_it = [*command, "index", str(catalog), "-o", str(index), "--embedder", "onnx"]
