@@ -51,11 +51,15 @@ def routing(data: Path, size: int, requests: Sequence[str]) -> Iterator[Line]:
     variants = f"{size - pool.real:,} of them variants with vectors near their originals'" if size > pool.real else ""
     yield Line(f"{label}: index built and first route", time.perf_counter() - built, "s", note=variants)
     yield Line(f"{label}: memory of router and index", resident_mb() - before, "MB")
-    alone, routed = anyio.run(_one_after_the_other, router, embedder, requests)
+    alone, routed, single = anyio.run(_one_after_the_other, router, embedder, requests)
     ratio = quantile(routed, 0.5) / quantile(alone, 0.5)
     yield Line(f"{label}: embedding one request", quantile(alone, 0.5) * 1e3, "ms")
     yield Line(f"{label}: warm route beside embedding alone", ratio, at_most=ROUTE_FLOORS.get(size))
     yield Line(f"{label}: p95 of route beside p50", quantile(routed, 0.95) / quantile(routed, 0.5), at_most=2)
+    share = f"the other {1 - len(single) / len(routed):.0%} are embedded as a whole and in parts"
+    yield Line(
+        f"{label}: the same, requests with one wish", quantile(single, 0.95) / quantile(single, 0.5), "x", note=share
+    )
     in_flight = anyio.run(_in_flight, router, requests)
     yield Line(
         f"{label}: throughput of {IN_FLIGHT} in flight beside one after the other", sum(routed) / in_flight, at_least=3
@@ -69,17 +73,19 @@ def routing(data: Path, size: int, requests: Sequence[str]) -> Iterator[Line]:
 
 async def _one_after_the_other(
     router: Router, embedder: Embedder, requests: Sequence[str]
-) -> tuple[list[float], list[float]]:
-    """Seconds of embedding each request alone, and of routing it, in turns."""
+) -> tuple[list[float], list[float], list[float]]:
+    """Seconds of embedding each request alone and of routing it, in turns; then of routing those with one wish."""
     for request in requests[:5]:
         await router.route(request)
-    alone, routed = [], []
+    alone, routed, single = [], [], []
     for request in requests:
         alone.append(timed(lambda request=request: embedder.embed([request], "query")))  # type: ignore[misc]
         started = time.perf_counter()
-        await router.route(request)
+        decision = await router.route(request)
         routed.append(time.perf_counter() - started)
-    return alone, routed
+        if len(decision.intent.parts) < 2:
+            single.append(routed[-1])
+    return alone, routed, single
 
 
 async def _in_flight(router: Router, requests: Sequence[str]) -> float:

@@ -221,7 +221,13 @@ class Router:
     def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         if _loop_is_running():
             raise RoutingError("an event loop is running in this thread: use 'await router.route(...)' instead")
-        return anyio.run(work)
+        made: list[T] = []
+
+        async def main() -> None:
+            made.append(await work())  # not returned: asyncio makes a repr of the main task's result as it ends
+
+        anyio.run(main)
+        return made[0]
 
     async def _split(self, requests: Sequence[str]) -> list[Split | None]:
         """What the splitter makes of each request; None for each without one."""

@@ -17,6 +17,7 @@ import snowballstemmer
 from ...catalog import Parameter, Tool, walk_parameters
 from ...catalog.digest import digest_of_text
 from ..language import HAN, HANGUL, KANA, UNSPACED
+from .abbreviations import EXPANSIONS, expanded
 
 _NO_SPACES = HAN + KANA + HANGUL + UNSPACED
 # Python's \w leaves out the combining vowel signs of Indic, Hebrew, Arabic and Thai words.
@@ -41,7 +42,7 @@ STOP_WORDS = frozenset(
 MAX_TEXT_CHARACTERS = 4_000
 """Longest tool text for an embedder, in characters; models read 256 to 512 tokens, the rest would be cut anyway."""
 
-TEXT_VERSION = 1
+TEXT_VERSION = 2
 """Raised when the functions below make other texts or terms of the same tool: saved indexes are then made anew."""
 
 MAX_ENUM_VALUES = 50
@@ -58,9 +59,10 @@ MAX_SHOWN_VALUES = 8
 def tokenize(text: str) -> list[str]:
     """The terms of `text`, in order, for BM25.
 
-    The text is brought to NFKC. Identifiers are taken apart at underscores, dots, camel humps, and between letters
-    and digits (``"s3"`` also stays whole). Words are casefolded, English ones stemmed (Snowball), stop words left out
-    unless nothing else is there. Chinese, Japanese, Korean, Thai and their like give single characters and bigrams.
+    The text is brought to NFKC. Identifiers are taken apart at underscores, dots, camel humps, and between letters and
+    digits (``"s3"`` also stays whole). Words are casefolded, English ones stemmed (Snowball), stop words left out
+    unless nothing else is there; abbreviations of identifiers count as the words they stand for. Chinese, Japanese,
+    Korean, Thai and their like give single characters and bigrams.
 
     Example:
         >>> tokenize("getWeatherForecasts for 北京")
@@ -93,7 +95,8 @@ def _terms_of(run: str) -> tuple[tuple[str, str], ...]:
 
 
 def _fresh_terms_of(run: str) -> tuple[tuple[str, str], ...]:
-    return tuple((folded, stem(folded)) for folded in map(str.casefold, split_identifier(run)))
+    words = map(str.casefold, split_identifier(run))
+    return tuple((folded, stem(EXPANSIONS.get(folded, folded))) for folded in words)
 
 
 _cached_terms_of = lru_cache(maxsize=1 << 16)(_fresh_terms_of)  # a catalog repeats its runs many times
@@ -150,8 +153,9 @@ def tool_text(tool: Tool) -> str:
 
     Longer descriptions of parameters are left to `parameter_texts`: in one vector they blur what the tool is for.
     """
-    text = f"{spoken_name(tool.name)}: {tool.description}" if tool.description else spoken_name(tool.name)
-    if names := [spoken_name(parameter.name) for parameter in walk_parameters(tool.parameters, max_depth=1)]:
+    name = expanded(spoken_name(tool.name))
+    text = f"{name}: {tool.description}" if tool.description else name
+    if names := [expanded(spoken_name(parameter.name)) for parameter in walk_parameters(tool.parameters, max_depth=1)]:
         text += f" Parameters: {', '.join(names)}."
     if tool.examples:
         text += f" Examples: {' '.join(tool.examples)}"
@@ -187,7 +191,7 @@ def enum_values(parameter: Parameter) -> list[str]:
 
 
 def _parameter_text(parameter: Parameter) -> str:
-    name = spoken_name(parameter.path.replace("[]", "").replace("*", ""))
+    name = expanded(spoken_name(parameter.path.replace("[]", "").replace("*", "")))
     values = ", ".join(enum_values(parameter)[:MAX_SHOWN_VALUES])
     text = f"{name}: {parameter.description}" if parameter.description else name
     return f"{text} ({values})" if values else text

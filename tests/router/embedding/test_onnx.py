@@ -97,7 +97,7 @@ def test_a_rounded_export_is_near_and_not_the_same(source: SentenceTransformerEm
     rounded = OnnxEmbedder(source, precision="int8", cache=tmp_path)
     vectors, exact = rounded.embed(TEXTS, "tool"), source.embed(TEXTS, "tool")
     assert (vectors * exact).sum(axis=1).mean() > 0.98
-    assert np.abs(vectors - exact).max() > 1e-4
+    assert np.abs(vectors - exact).max() > 1e-5  # fp32 alone differs by some 1e-7; how much more, depends on the CPU
 
 
 def test_prefixes_come_along(source: SentenceTransformerEmbedder, cache: Path, tmp_path: Path) -> None:

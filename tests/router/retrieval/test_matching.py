@@ -44,7 +44,7 @@ def test_a_short_word_does_not_match_inside_a_longer_one() -> None:
         Tool(name="who_am_i", description="Tells who is signed in: name, address, me."),
     ]
     retriever = Retriever(Catalog(tools), HashEmbedder(), weights=WORDS_ONLY)
-    scores = {found.name: found.parts["lexical"] for found in retriever.search("show doc ment comm men", 2)}
+    scores = {found.name: found.parts["lexical"] for found in retriever.search("show docu ment comm men", 2)}
     assert scores["add_comment"] == 0
 
 
