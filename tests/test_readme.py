@@ -14,6 +14,7 @@ HEADINGS = [
     "Routing",
     "A benchmark of your own catalog",
     "Plugging in a model",
+    "How fast the router is",
     "The CPU build of torch",
     "Where things are",
 ]
