@@ -79,7 +79,10 @@ def pinned_prompt(tools: Sequence[Tool]) -> str:
 
 
 def json_prompt(offer: Offer, request: str) -> str:
-    """The user message for an answer in JSON: the fenced ranked tools, one JSON object a line, and the request."""
+    """The user message for an answer in JSON: the fenced ranked tools, one JSON object a line, and the request.
+
+    Without ranked tools it is the request alone: the pinned ones stand before it.
+    """
     pinned = {tool.name for tool in offer.pinned}
     shown: list[dict[str, Any]] = [
         {"score": round(candidate.score, 2)}
@@ -91,7 +94,7 @@ def json_prompt(offer: Offer, request: str) -> str:
         for candidate in offer.needed
         if candidate.name not in pinned
     ]
-    return f"{_fenced_tools(shown)}\n{request_prompt(request)}"
+    return "\n".join([*([_fenced_tools(shown)] if shown else []), request_prompt(request)])
 
 
 def ranking_prompt(ranking: Mapping[str, float], request: str) -> str:

@@ -51,6 +51,10 @@ def test_the_tools_come_before_the_request_best_first() -> None:
     assert places == sorted(places)
 
 
+def test_without_ranked_tools_the_prompt_is_the_request_alone() -> None:
+    assert json_prompt(Offer((), ()), "do it") == '<request>\n"do it"\n</request>'
+
+
 def test_a_long_request_loses_its_middle_and_says_so() -> None:
     sent, note = cut_request("a" * 100_000 + "the end")
     assert len(sent) < MAX_REQUEST + 100 and sent.endswith("the end") and "92007 characters left out" in sent
