@@ -45,6 +45,8 @@ DEADLINE = 600.0
 BLOCK = 20
 """Requests after which the arms take turns."""
 PROBE_SECONDS = 5.0
+ANSWER_TOKENS = 1_000
+"""Written by the model at most: a small model that repeats itself would go on until the deadline."""
 
 
 class NoServerError(Exception):
@@ -255,7 +257,7 @@ def opened(options: argparse.Namespace, command: str) -> tuple[Bench, dict[str, 
             options.model,
             base_url=options.base_url,
             timeout=options.deadline,
-            settings={"temperature": 0.0},  # an answer of an earlier run should be the one of this run
+            settings={"temperature": 0.0, "max_tokens": ANSWER_TOKENS},  # the same answer again, and an end to it
             vote=False,
         )
     settings = {
