@@ -1,8 +1,9 @@
 """From steps to a finished run."""
 
 from .builder import PipelineBuilder
+from .conditions import Comparison
 from .definition import build_definition, load_pipeline
-from .outcomes import FallbackPolicy, Missing, StepOutcome
+from .outcomes import FallbackPolicy, Join, Missing, StepOutcome, at_least
 from .pipeline import Pipeline, RunInterrupted
 from .policies import Fallback, Level, Retry, constant
 from .refs import Ref, ref, run_input
@@ -11,8 +12,10 @@ from .scheduler import Run
 
 __all__ = [
     "Attempt",
+    "Comparison",
     "Fallback",
     "FallbackPolicy",
+    "Join",
     "Level",
     "Missing",
     "Pipeline",
@@ -24,6 +27,7 @@ __all__ = [
     "RunReport",
     "StepOutcome",
     "StepReport",
+    "at_least",
     "build_definition",
     "constant",
     "load_pipeline",

@@ -14,10 +14,10 @@ from ...catalog import Degraded, ErrorInfo, Permission, SideEffect, ToolCall, To
 from .. import threads
 from ..runtime import CallContext, Runtime, classify
 from ..runtime.shaping import to_json_like
-from .outcomes import Missing
+from .outcomes import Missing, StepOutcome
 from .policies import NO_RETRY, Retry
-from .report import Attempt
-from .steps import CompiledStep, Kind, Level
+from .report import Attempt, RunReport
+from .steps import CompiledStep, Form, Kind, Level
 
 
 class StepTimeoutError(TimeoutError):
@@ -31,10 +31,14 @@ class Served:
     Attributes:
         level: what is being tried, in the end what served, or what was tried last.
         history: every attempt so far.
+        inner: for a pipeline as a step: the report of its last run.
+        item: for a map step: the position of the item that this is about.
     """
 
     level: Level | None = None
     history: list[Attempt] = field(default_factory=list)
+    inner: RunReport | None = None
+    item: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Surroundings:
         inputs: the run's inputs.
         runtime: runs tool calls.
         now: seconds since the run's start.
+        stack: names of the pipelines that the run is part of, outermost first, its own last.
     """
 
     run_id: str
@@ -54,26 +59,23 @@ class Surroundings:
     inputs: Mapping[str, Any]
     runtime: Runtime
     now: Callable[[], float]
+    stack: tuple[str, ...] = ()
 
 
-def arguments_for(level: Level, values: list[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a level, from the outputs and inputs there are; an optional input not given is left out."""
-    arguments: dict[str, Any] = {}
-    for name, source in level.bindings:
-        try:
-            arguments[name] = source.get(values, inputs)
-        except KeyError:
-            if name not in level.optional:
-                raise
-    return arguments
-
-
-async def perform(step: CompiledStep, around: Surroundings, served: Served) -> Any:
+async def perform(step: CompiledStep, around: Surroundings, served: Served, item: Any = None) -> Any:
     """Runs a step with all its policies and returns the answer; `served` says how it went.
+
+    Args:
+        step: the step.
+        around: its run.
+        served: filled while it runs.
+        item: for a map step: what this call is for.
 
     Raises:
         Exception: of the step's own target, when no level served.
     """
+    if step.form is Form.RACE:
+        return await _race(step, around, served)
     first_error: Exception | None = None
     info: ErrorInfo | None = None
     try:
@@ -82,7 +84,7 @@ async def perform(step: CompiledStep, around: Surroundings, served: Served) -> A
                 continue
             served.level = level
             try:
-                return await _try_level(step, level, around, served)
+                return await _try_level(step, level, around, served, item)
             except Exception as error:  # noqa: BLE001 - the chain decides; the first error is raised at its end
                 first_error = error if first_error is None else first_error
                 info = classify(error)
@@ -92,16 +94,47 @@ async def perform(step: CompiledStep, around: Surroundings, served: Served) -> A
         del first_error  # no circle of frame and traceback, which would keep what the step has seen alive
 
 
-async def _try_level(step: CompiledStep, level: Level, around: Surroundings, served: Served) -> Any:
+async def _race(step: CompiledStep, around: Surroundings, served: Served) -> Any:
+    """All levels at once, or each `stagger` seconds after the one before or as soon as that has failed."""
+    errors: dict[int, Exception] = {}
+    answers: list[Any] = []
+    failed = [anyio.Event() for _ in step.levels]
+
+    async def enter(position: int, level: Level) -> None:
+        if position and step.stagger:
+            with anyio.move_on_after(step.stagger * position):
+                for event in failed[:position]:
+                    await event.wait()
+        try:
+            answer = await _try_level(step, level, around, served, None)
+        except Exception as error:  # noqa: BLE001 - another one may win; the first level's error is raised at the end
+            errors[position] = error
+            failed[position].set()
+            return
+        if not answers:
+            answers.append(answer)
+            served.level = level
+            racing.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as racing:
+        for position, level in enumerate(step.levels):
+            racing.start_soon(enter, position, level)
+    if answers:
+        return answers[0]
+    served.level = step.levels[0]
+    raise errors[0]
+
+
+async def _try_level(step: CompiledStep, level: Level, around: Surroundings, served: Served, item: Any) -> Any:
     """One level, tried as often as the step's `Retry` allows. tenacity is entered only after a first failure."""
     retry = step.retry if level.kind is not Kind.CONSTANT and _may_repeat(level, around.runtime) else NO_RETRY
     began = around.now()
     try:
-        return await _attempt(step, level, around, served)
+        return await _attempt(step, level, around, served, item)
     except Exception as error:
         if retry.attempts == 1 or not retry.on(classify(error)):
             raise
-        return await _try_again(step, level, around, served, retry, began, error)
+        return await _try_again(step, level, around, served, item, retry, began, error)
 
 
 async def _try_again(
@@ -109,6 +142,7 @@ async def _try_again(
     level: Level,
     around: Surroundings,
     served: Served,
+    item: Any,
     retry: Retry,
     began: float,
     failure: Exception,
@@ -125,7 +159,7 @@ async def _try_again(
     async def attempt() -> Any:
         if known_failures:  # tenacity's first attempt is the one that has failed already
             raise known_failures.pop()
-        return await _attempt(step, level, around, served)
+        return await _attempt(step, level, around, served, item)
 
     again = AsyncRetrying(
         sleep=anyio.sleep,
@@ -152,35 +186,69 @@ def _may_repeat(level: Level, runtime: Runtime) -> bool:
     return harmless and tool.permission not in (Permission.LOW_RISK_WRITE, Permission.HIGH_RISK_WRITE)
 
 
-async def _attempt(step: CompiledStep, level: Level, around: Surroundings, served: Served) -> Any:
+async def _attempt(step: CompiledStep, level: Level, around: Surroundings, served: Served, item: Any) -> Any:
     started = around.now()
     error: Exception | None = None
+    ended = False
     try:
-        arguments = arguments_for(level, around.values, around.inputs)
+        arguments = level.arguments(around.values, around.inputs)
+        if level.each:
+            arguments[level.each] = item
         if step.timeout is None:
-            return await _call(step, level, arguments, around)
-        with threads.noticing() as left, anyio.move_on_after(step.timeout) as scope:
-            return await _call(step, level, arguments, around)
-        if scope.cancelled_caught:
-            raise StepTimeoutError(f"{level.name} did not end within {step.timeout:g} s{threads.still_running(left)}")
+            answer = await _call(step, level, arguments, around, served)
+        else:
+            with threads.noticing() as left, anyio.move_on_after(step.timeout) as scope:
+                answer = await _call(step, level, arguments, around, served)
+            if scope.cancelled_caught:
+                late = threads.still_running(left)
+                raise StepTimeoutError(f"{level.name} did not end within {step.timeout:g} s{late}")
+        ended = True
+        return answer
     except Exception as failure:
-        error = failure
+        error, ended = failure, True
         raise
     finally:
         info = None if error is None else classify(error)
-        served.history.append(Attempt(level.name, started, around.now() - started, info))
+        tried = Attempt(level.name, started, around.now() - started, info, not ended, served.item)
+        served.history.append(tried)
 
 
-async def _call(step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings) -> Any:
+async def _call(
+    step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings, served: Served
+) -> Any:
     if level.kind is Kind.TOOL:
         return await _call_tool(step, level, arguments, around)
     if level.kind is Kind.CONSTANT:
         return level.value
+    if level.kind is Kind.PIPELINE:
+        return await _run_inner(step, level, arguments, around, served)
     assert level.call is not None  # functions have one
     if level.kind is Kind.ASYNC:
         return await level.call(**arguments)
     returned = await threads.run_in_thread(level.call, **arguments)
     return await returned if inspect.isawaitable(returned) else returned
+
+
+async def _run_inner(
+    step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings, served: Served
+) -> Any:
+    """A pipeline as a step: the outputs of its leaves, or of its only one.
+
+    What is not there although the inner run has not succeeded is a failure; what is there nevertheless is degraded.
+    """
+    report = await level.value.run_within(around, arguments)
+    if step.form is Form.CHAIN:
+        served.inner = report
+    leaves = level.value.leaves
+    outputs = report.outputs
+    if not report.ok and len(outputs) < len(leaves):
+        report.raise_for_failure()
+    answer = next(iter(outputs.values()), None) if len(leaves) == 1 else outputs
+    if report.ok and not report.degraded:
+        return answer
+    poor = [one.name for one in report if one.degraded or one.outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT)]
+    confidence = min((one.confidence for one in report if one.name in outputs), default=1.0)
+    return Degraded(answer, f"in {level.name}: {', '.join(poor)}", confidence)
 
 
 async def _call_tool(step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings) -> Any:

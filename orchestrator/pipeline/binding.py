@@ -13,11 +13,13 @@ from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, UnknownStepError, UnknownToolError, did_you_mean
 from ..threads import runs_in_loop
 from .annotations import JsonType, Type, can_fit, follow_type, output_type, parameters_of, signature_name, type_text
+from .conditions import Comparison, Otherwise
 from .inputs import value_fault
-from .policies import CONFIDENCE_PER_LEVEL, Constant, Target, may_fall_back
+from .outcomes import ALL, Join
+from .policies import CONFIDENCE_PER_LEVEL, Constant, SubPipeline, Target, may_fall_back
 from .policies import Level as LevelSpec
 from .refs import Ref
-from .steps import Assembled, Fixed, FromInput, Kind, Level, Output, Parameter, Source, StepSpec
+from .steps import Assembled, Fixed, Form, FromInput, Kind, Level, Output, OutputSoFar, Parameter, Source, StepSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Scope:
         inputs: collects (input name, type, required) of what no step provides.
         reads: collects the indexes of the steps whose output is used.
         declared: names of the declared inputs; None: none were declared.
+        join: the step's rule for what it waits for.
     """
 
     step: str
@@ -52,6 +55,7 @@ class Scope:
     deps: frozenset[str]
     types: Mapping[str, Type]
     declared: frozenset[str] | None
+    join: Join = ALL
     inputs: list[tuple[str, Type, bool]] = field(default_factory=list)
     reads: set[int] = field(default_factory=set)
 
@@ -80,9 +84,13 @@ def steps_named_by(spec: StepSpec, callees: Iterable[Callee], by_parameter: Mapp
 
 
 def references_in(value: Any) -> Iterable[Ref]:
-    """All references inside a binding, lists and dicts included."""
+    """All references inside a binding or a condition, lists and dicts included."""
     if isinstance(value, Ref):
         yield value
+    elif isinstance(value, Otherwise):
+        yield from references_in(value.condition)
+    elif isinstance(value, Comparison):
+        yield from references_in([value.value, value.other])
     elif isinstance(value, Mapping):
         for part in value.values():
             yield from references_in(part)
@@ -106,9 +114,20 @@ def resolve_callee(target: Target, catalog: Catalog, name: str | None = None) ->
             raise BindingError(f"{error}; give the builder a catalog that has it") from error
     if isinstance(target, Tool):
         return _tool_callee(target, name)
+    if isinstance(target, SubPipeline):
+        return _pipeline_callee(target, name)
     if callable(target):
         return _function_callee(target, name)
-    raise BindingError(f"{target!r} is neither a function, a tool, a tool's name nor constant(...)")
+    raise BindingError(f"{target!r} is neither a function, a tool, a tool's name, a pipeline nor constant(...)")
+
+
+def _pipeline_callee(pipeline: SubPipeline, name: str | None) -> Callee:
+    parameters = {
+        key: Parameter(key, wanted.types[0] if len(wanted.types) == 1 else Any, wanted.required)
+        for key, wanted in pipeline.inputs.items()
+    }
+    returns = next(iter(pipeline.leaves.values())) if len(pipeline.leaves) == 1 else dict
+    return Callee(name or pipeline.name, Kind.PIPELINE, None, pipeline, parameters, False, returns)
 
 
 def _tool_callee(tool: Tool, name: str | None) -> Callee:
@@ -183,7 +202,10 @@ def bind_level(spec: StepSpec, callee: Callee, chosen: LevelSpec | None, positio
         UnknownStepError: a reference names no step.
     """
     bindings: list[tuple[str, Source]] = []
+    each = parameter_for_items(spec, callee, scope)
     for parameter in callee.parameters.values():
+        if parameter.name == each:
+            continue
         source = _source_of(parameter, spec, scope)
         if source is not None:
             bindings.append((parameter.name, source))
@@ -196,10 +218,51 @@ def bind_level(spec: StepSpec, callee: Callee, chosen: LevelSpec | None, positio
         value=callee.value,
         bindings=tuple(bindings),
         optional=frozenset(p.name for p in callee.parameters.values() if not p.required),
-        confidence=_confidence(chosen, position),
+        confidence=1.0 if spec.form is Form.RACE else _confidence(chosen, position),
         note=chosen.note if chosen else "",
         accepts=chosen.on if chosen else may_fall_back,
+        each=each,
     )
+
+
+def parameter_for_items(spec: StepSpec, callee: Callee, scope: Scope) -> str:
+    """The parameter of a map step's function that gets an item, "" when it gets none.
+
+    It is the one that the author named, else the first that neither a binding nor another step fills.
+
+    Raises:
+        BindingError: there is none, or items can never be of its type.
+    """
+    if spec.items is None or callee.kind is Kind.CONSTANT:
+        return ""
+    wanted = spec.items.each
+    if wanted is None:
+        source = spec.items.over.source if isinstance(spec.items.over, Ref) else None
+        filled = {*spec.bind, *(identifier(dep) for dep in scope.deps if dep != source)}
+        wanted = next((name for name in callee.parameters if name not in filled), None)
+        if wanted is None:
+            raise BindingError(f"step {spec.name!r}: {callee.name} has no parameter left that could get an item")
+    elif wanted in spec.bind:
+        raise BindingError(f"step {spec.name!r}: parameter {wanted!r} gets the items, it cannot be bound, too")
+    elif wanted not in callee.parameters and not callee.takes_anything:
+        hint = did_you_mean(wanted, callee.parameters)
+        raise BindingError(f"step {spec.name!r}: {callee.name} has no parameter {wanted!r} for the items{hint}")
+    if wanted in callee.parameters and isinstance(spec.items.over, Ref) and not spec.items.over.of_input:
+        over = spec.items.over
+        what = f"step {spec.name!r}: the items of {over}"
+        produced = follow_type(scope.types.get(over.source, Any), (*over.path, 0), what)
+        _check_fits(produced, callee.parameters[wanted], scope, f"an item of {over} is {type_text(produced)}")
+    return wanted
+
+
+def bind_value(value: Any, scope: Scope) -> Source:
+    """Where a value comes from that is no parameter's: what a map goes over, or what a condition looks at.
+
+    Raises:
+        BindingError: a reference cannot be followed.
+        UnknownStepError: a reference names no step.
+    """
+    return _given(value, Parameter("value", Any, True), scope)
 
 
 def _confidence(chosen: LevelSpec | None, position: int) -> float:
@@ -294,7 +357,7 @@ def _output(reference: Ref, parameter: Parameter, scope: Scope) -> Source:
     _check_fits(produced, parameter, scope, f"{reference} gives {type_text(produced)}")
     index = scope.indexes[reference.source]
     scope.reads.add(index)
-    return Output(index, reference)
+    return Output(index, reference) if scope.join.needs_all else OutputSoFar(index, reference)
 
 
 def _leftovers(spec: StepSpec, scope: Scope, bound: set[str]) -> Iterable[tuple[str, Source]]:

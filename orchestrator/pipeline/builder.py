@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self, Unpack
 
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError
 from ..runtime import Runtime
-from .compiling import compile_pipeline
-from .outcomes import FallbackPolicy
+from .building import compile_pipeline
+from .conditions import Comparison, Otherwise
+from .options import Dependency, StepOptions, make_spec, name_of, name_of_step, positive, several
+from .outcomes import FallbackPolicy, Join, as_join
 from .pipeline import Pipeline
-from .policies import Constant, Fallback, Level, Retry, Target
-from .steps import StepSpec
-
-StepLike = Target
-Dependency = str | Callable[..., Any] | Tool
+from .policies import SubPipeline, Target
+from .refs import Ref
+from .steps import Branch, Form, Items, StepSpec
 
 
 class PipelineBuilder:
     """Collects steps; each method returns the builder.
 
-    A step is a function (sync or async), a `Tool`, or the name of a tool in `catalog`. It is called by the name of
-    its function or tool unless `name` says otherwise.
+    A step is a function (sync or async), a `Tool`, the name of a tool in `catalog`, or a whole `Pipeline`. It is called
+    by the name of its function, tool or pipeline unless `name` says otherwise.
 
-    **What a step waits for.** `deps` says so. Without `deps`, `.then` and `.parallel` wait for the steps added by
-    the `.then` or `.parallel` before them, and for steps that their parameters are named after. `.independent`
-    waits for nothing.
+    **What a step waits for.** `deps` says so. Without `deps`, a step waits for the steps that the method before it
+    added, and for those that its parameters are named after. `.step` waits only for the latter; `.independent` waits
+    for nothing.
 
     **Where parameters come from.** A parameter named after a dependency gets its output (dots and dashes of a
     name become underscores). `bind` gives a parameter a value or a reference (`ref`, `run_input`). Every other
@@ -63,74 +62,222 @@ class PipelineBuilder:
         self._limit: int | None = None
         self._timeout: float | None = None
 
+    def step(
+        self,
+        target: Target,
+        *,
+        name: str | None = None,
+        deps: Iterable[Dependency] = (),
+        **options: Unpack[StepOptions],
+    ) -> Self:
+        """Adds a step that waits for `deps` and for the steps that its parameters are named after, for nothing else.
+
+        With it a graph is written down in any order. Options: `StepOptions`.
+
+        Raises:
+            BindingError: the step or a dependency has no name, or an option is unknown or of the wrong kind.
+            ValueError: an option is out of range.
+        """
+        waited = tuple(name_of_step(dep, self._steps, name or name_of(target)) for dep in several(deps, "deps"))
+        self._add(self._spec(target, name, None, options, after=waited))
+        return self
+
     def then(
         self,
-        target: StepLike,
+        target: Target,
         *,
         name: str | None = None,
         deps: Iterable[Dependency] | None = None,
-        bind: Mapping[str, Any] | None = None,
-        retry: Retry | None = None,
-        fallback: Fallback | Iterable[Target | Level] = (),
-        timeout: float | None = None,
-        policy: FallbackPolicy | None = None,
+        **options: Unpack[StepOptions],
     ) -> Self:
         """Adds a step that comes after the ones before it, or after `deps`.
 
         Args:
-            target: a function, a tool, a tool's name, or `constant(...)`.
+            target: a function, a tool, a tool's name, a pipeline, or `constant(...)`.
             name: the step's name.
             deps: the steps to wait for: names, or the functions or tools themselves.
-            bind: parameter name to a value, a reference, or a list or dict that holds references.
-            retry: how to try again. Default: `DEFAULT_RETRY` for tools, no retry for functions.
-            fallback: what may serve instead, best first.
-            timeout: seconds for one attempt of one level. A tool's own timeout holds as well.
-            policy: what this step's failure does to the rest; the run's policy by default.
+            options: see `StepOptions`.
 
         Raises:
-            BindingError: the step or a dependency has no name, or `deps` or `fallback` is no list.
-            ValueError: `timeout` is not positive.
+            BindingError: the step or a dependency has no name, or an option is unknown or of the wrong kind.
+            ValueError: an option is out of range.
         """
-        spec = self._spec(target, name, deps, bind, retry, fallback, timeout, policy, after=self._frontier)
-        self._steps.append(spec)
-        self._frontier = (spec.name,)
+        self._add(self._spec(target, name, deps, options, after=self._frontier))
         return self
 
     def parallel(
         self,
-        targets: Iterable[StepLike],
+        targets: Iterable[Target],
         *,
         deps: Iterable[Dependency] | None = None,
-        bind: Mapping[str, Any] | None = None,
-        retry: Retry | None = None,
-        fallback: Fallback | Iterable[Target | Level] = (),
-        timeout: float | None = None,
-        policy: FallbackPolicy | None = None,
+        **options: Unpack[StepOptions],
     ) -> Self:
         """Adds steps that do not wait for each other; the options hold for each of them (see `then`)."""
-        deps = None if deps is None else _several(deps, "deps")
-        specs = [
-            self._spec(target, None, deps, bind, retry, fallback, timeout, policy, after=self._frontier)
-            for target in _several(targets, "parallel")
-        ]
-        if specs:
-            self._steps.extend(specs)
-            self._frontier = tuple(spec.name for spec in specs)
+        deps = None if deps is None else several(deps, "deps")
+        members = several(targets, "parallel")
+        self._add(*(self._spec(target, None, deps, options, after=self._frontier) for target in members))
         return self
 
-    def independent(
-        self,
-        target: StepLike,
-        *,
-        name: str | None = None,
-        bind: Mapping[str, Any] | None = None,
-        retry: Retry | None = None,
-        fallback: Fallback | Iterable[Target | Level] = (),
-        timeout: float | None = None,
-        policy: FallbackPolicy | None = None,
-    ) -> Self:
+    def independent(self, target: Target, *, name: str | None = None, **options: Unpack[StepOptions]) -> Self:
         """Adds a step that waits for nothing, and that later steps do not wait for unless they say so (see `then`)."""
-        self._steps.append(self._spec(target, name, (), bind, retry, fallback, timeout, policy))
+        self._steps.append(self._spec(target, name, (), options))
+        return self
+
+    def map(
+        self,
+        target: Target,
+        over: Ref | Dependency | Sequence[Any],
+        *,
+        each: str | None = None,
+        name: str | None = None,
+        deps: Iterable[Dependency] | None = None,
+        limit: int | None = None,
+        items: FallbackPolicy = FallbackPolicy.SKIP_AND_REPORT,
+        **options: Unpack[StepOptions],
+    ) -> Self:
+        """Adds a step that does the same for every item of a list, and puts out the answers in the list's order.
+
+        Retry, fallback and timeout hold for each item by itself. The list is known only when the run gets there; of
+        an empty one the output is an empty list.
+
+        Args:
+            target: what is done with an item.
+            over: the step that puts out the list, a reference (`ref`, `run_input`), or the list itself.
+            each: the parameter that gets the item; by default the first that nothing else fills.
+            name: the step's name.
+            deps: the steps to wait for; the one that gives the list always is among them.
+            limit: items at the same time, at most. Default: as many as the run allows.
+            items: what a failed item does to the others. SKIP_AND_REPORT (default): its answer is left out, and the
+                output is marked as degraded; CONTINUE_WITH_PARTIAL: a `Missing` stands in its place; FAIL_FAST: the
+                others are cancelled and the step fails. It fails, too, when every item has failed.
+            options: see `StepOptions`.
+
+        Raises:
+            BindingError: as for `then`.
+            ValueError: `limit` is below 1, or another option is out of range.
+        """
+        if limit is not None and limit < 1:
+            raise ValueError(f"the limit must be at least 1, got {limit!r}")
+        label = name or name_of(target)
+        if isinstance(over, str | Tool | SubPipeline) or callable(over):
+            over = Ref(name_of_step(over, self._steps, label))
+        elif not isinstance(over, Ref):
+            over = list(over)
+        goes_over = Items(over, each, limit, FallbackPolicy(items))
+        self._add(
+            self._spec(target, name, deps, options, after=self._frontier, form=Form.MAP, items=goes_over),
+        )
+        return self
+
+    def when(
+        self,
+        condition: Callable[..., Any] | Ref | Comparison,
+        targets: Iterable[Target],
+        *,
+        otherwise: Iterable[Target] = (),
+        deps: Iterable[Dependency] | None = None,
+        **options: Unpack[StepOptions],
+    ) -> Self:
+        """Adds steps that run when a condition holds, and others that run when it does not.
+
+        The steps of one side do not wait for each other. What is not chosen is skipped, and so is what needs it: go
+        on with `.join(..., rule="any")`. The condition is asked once for each step, when its turn comes.
+
+        Args:
+            condition: a function whose parameters are filled as a step's are (it should be quick: it runs in the event
+                loop; or it is async), a reference, which holds when there is anything, or a `Comparison`.
+            targets: what runs when it holds.
+            otherwise: what runs when it does not.
+            deps: as for `then`.
+            options: of each of the steps; see `StepOptions`.
+
+        Raises:
+            BindingError: as for `then`; or the condition is none.
+            ValueError: an option is out of range.
+
+        Example:
+            >>> def is_long(fetch: str) -> bool:
+            ...     return len(fetch) > 10_000
+            >>> PipelineBuilder().then(fetch).when(is_long, [summarise], otherwise=[quote]).join(send, rule="any")
+        """
+        if "when" in options:
+            raise BindingError("steps of .when(...) have its condition; put both into one function")
+        deps = None if deps is None else several(deps, "deps")
+        fork = sum(1 for spec in self._steps if spec.branch is not None)
+        sides = (
+            (True, condition, several(targets, "when")),
+            (False, Otherwise(condition), several(otherwise, "otherwise")),
+        )
+        self._add(
+            *(
+                self._spec(target, None, deps, options | {"when": side}, self._frontier, branch=Branch(fork, taken))
+                for taken, side, members in sides
+                for target in members
+            )
+        )
+        return self
+
+    def join(
+        self,
+        target: Target,
+        *,
+        rule: Join | str = "all",
+        name: str | None = None,
+        deps: Iterable[Dependency] | None = None,
+        **options: Unpack[StepOptions],
+    ) -> Self:
+        """Adds a step that needs only some of the steps that it waits for.
+
+        For each that has failed, was skipped, or has not ended yet, its parameters get a `Missing`.
+
+        Args:
+            target: as for `then`.
+            rule: ``"all"``: all must succeed; ``"any"``: it starts as soon as one has succeeded; ``at_least(n)``: as
+                soon as n have; ``"all_done"``: it starts when all have ended, however. Steps that are still running
+                then go on; to cancel them, use `race`.
+            name: the step's name.
+            deps: as for `then`.
+            options: see `StepOptions`.
+
+        Raises:
+            BindingError: as for `then`.
+            ValueError: there is no such rule, or an option is out of range.
+        """
+        self._add(self._spec(target, name, deps, options, after=self._frontier, join=as_join(rule)))
+        return self
+
+    def race(
+        self,
+        targets: Iterable[Target],
+        *,
+        name: str,
+        stagger: float = 0.0,
+        deps: Iterable[Dependency] | None = None,
+        **options: Unpack[StepOptions],
+    ) -> Self:
+        """Adds a step that starts all targets at once; the first success is its output, and the others are cancelled.
+
+        Args:
+            targets: what races, each with the step's retry and timeout.
+            name: the step's name.
+            stagger: seconds after which the next one starts, unless the one before has failed sooner. Default: no
+                delay.
+            deps: as for `then`.
+            options: see `StepOptions`; no `fallback`.
+
+        Raises:
+            BindingError: as for `then`; or nothing races.
+            ValueError: `stagger` is negative, or another option is out of range.
+        """
+        first, *others = several(targets, "race") or (None,)
+        if first is None or "fallback" in options:
+            raise BindingError(f"step {name!r}: a race needs someone to race, and all of them are its targets")
+        if not stagger >= 0:
+            raise ValueError(f"stagger must not be negative, got {stagger!r}")
+        spec = self._spec(
+            first, name, deps, options | {"fallback": others}, self._frontier, form=Form.RACE, stagger=stagger
+        )
+        self._add(spec)
         return self
 
     def inputs(self, *names: str, **types: Any) -> Self:
@@ -159,7 +306,7 @@ class PipelineBuilder:
 
     def with_timeout(self, seconds: float) -> Self:
         """Ends a run after that many seconds. Default: never."""
-        self._timeout = _positive(seconds)
+        self._timeout = positive(seconds)
         return self
 
     def build(self) -> Pipeline:
@@ -182,71 +329,24 @@ class PipelineBuilder:
             timeout=self._timeout,
         )
 
+    @property
+    def specs(self) -> tuple[StepSpec, ...]:
+        """The steps as they were described so far."""
+        return tuple(self._steps)
+
+    def _add(self, *specs: StepSpec) -> None:
+        """Adds steps that come after those before them, all side by side."""
+        self._steps += specs
+        if specs:
+            self._frontier = tuple(spec.name for spec in specs)
+
     def _spec(
         self,
-        target: StepLike,
+        target: Target,
         name: str | None,
         deps: Iterable[Dependency] | None,
-        bind: Mapping[str, Any] | None,
-        retry: Retry | None,
-        fallback: Fallback | Iterable[Target | Level],
-        timeout: float | None,
-        policy: FallbackPolicy | None,
+        options: StepOptions,
         after: tuple[str, ...] = (),
+        **more: Any,
     ) -> StepSpec:
-        label = name or self._name_of(target)
-        if retry is not None and not isinstance(retry, Retry):
-            raise BindingError(f"step {label!r}: retry takes a Retry, got {retry!r}: write retry=Retry(attempts=3)")
-        return StepSpec(
-            name=label,
-            target=target,
-            deps=None if deps is None else tuple(self._dependency(dep, label) for dep in _several(deps, "deps")),
-            after=after,
-            bind=dict(bind or {}),
-            retry=retry,
-            fallback=fallback if isinstance(fallback, Fallback) else Fallback(*_several(fallback, "fallback")),
-            timeout=None if timeout is None else _positive(timeout),
-            policy=None if policy is None else FallbackPolicy(policy),
-        )
-
-    def _name_of(self, target: StepLike) -> str:
-        if not isinstance(target, str | Tool | Constant) and not callable(target):
-            raise BindingError(
-                f"{target!r} is no function, tool or name of a tool; was the function called by mistake?"
-            )
-        name = target if isinstance(target, str) else getattr(target, "name", None) or getattr(target, "__name__", None)
-        if not isinstance(name, str) or name == "<lambda>" or isinstance(target, Constant):
-            raise BindingError(f"{target!r} has no name of its own: give the step one with name=")
-        return name
-
-    def _dependency(self, dep: Dependency, step: str) -> str:
-        """The name of the step that `dep` stands for: the one that runs it, or the one called so."""
-        if isinstance(dep, str):
-            return dep
-        running = [spec.name for spec in self._steps if spec.target is dep or _same_method(spec.target, dep)]
-        if len(running) > 1:
-            raise BindingError(
-                f"step {step!r} depends on {dep!r}, but the steps {', '.join(map(repr, running))} all run it: "
-                f"give the step's name"
-            )
-        return running[0] if running else self._name_of(dep)
-
-
-def _several(given: Iterable[Any], what: str) -> tuple[Any, ...]:
-    """The members of a list; a single step in its place would be taken apart, a name letter by letter."""
-    if isinstance(given, str | Tool | Constant | Level) or callable(given):
-        one = given if isinstance(given, str) else getattr(given, "name", None) or getattr(given, "__name__", "…")
-        written = f"parallel([{one}])" if what == "parallel" else f"{what}=[{one}]"
-        raise BindingError(f"{what} takes a list, also of one: write {written}")
-    return tuple(given)
-
-
-def _same_method(one: object, other: object) -> bool:
-    """Whether both are the same method of the same object; each look-up makes a new object for it."""
-    return inspect.ismethod(one) and inspect.ismethod(other) and one == other
-
-
-def _positive(seconds: float) -> float:
-    if not seconds > 0:
-        raise ValueError(f"a timeout must be positive, got {seconds!r}")
-    return seconds
+        return make_spec(target, name=name, deps=deps, before=self._steps, after=after, options=options, **more)

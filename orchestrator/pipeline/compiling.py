@@ -1,4 +1,4 @@
-"""From described steps to a checked, indexed pipeline: names, graph, bindings, inputs."""
+"""From described steps to checked, indexed ones: names, graph, bindings, and what run inputs they ask for."""
 
 from __future__ import annotations
 
@@ -7,85 +7,89 @@ from typing import Any
 
 import networkx as nx
 
-from ...catalog import Catalog, Tool
+from ...catalog import Catalog
 from ...catalog.errors import (
     BindingError,
     CycleError,
     DuplicateStepError,
-    DuplicateToolError,
     UnknownStepError,
     did_you_mean,
 )
-from ..runtime import Runtime
 from .annotations import Type
 from .binding import (
     Callee,
     Scope,
     bind_level,
+    bind_value,
     check_bound_names,
     references_in,
     resolve_callee,
     steps_by_parameter,
     steps_named_by,
 )
-from .inputs import merge_inputs
+from .choosing import bind_condition, check_reachable, condition_callee
 from .outcomes import FallbackPolicy
-from .pipeline import Pipeline
 from .policies import DEFAULT_RETRY, NO_RETRY, Retry
-from .steps import CompiledStep, Kind, StepSpec
+from .steps import CompiledStep, Form, Kind, Spread, StepSpec
 
 
-def compile_pipeline(
-    name: str,
+def compile_steps(
     specs: Sequence[StepSpec],
     *,
     catalog: Catalog,
-    runtime: Runtime | None,
     declared: Mapping[str, Any] | None,
     policy: FallbackPolicy,
-    limit: int | None,
-    timeout: float | None,
-) -> Pipeline:
-    """Checks the steps and compiles them; see `PipelineBuilder.build` for what is raised."""
-    _check_names(specs, declared)
-    catalog = _with_tools_of(specs, catalog)
+    earlier: Sequence[CompiledStep] = (),
+) -> tuple[tuple[CompiledStep, ...], Asked]:
+    """Checks steps and compiles them, in topological order.
+
+    Args:
+        specs: the steps.
+        catalog: where names of tools are looked up.
+        declared: the declared run inputs; None: whatever the steps ask for.
+        policy: the run's.
+        earlier: steps of the same run that are there already; the new ones may wait for them.
+
+    Returns:
+        The steps, and step name to the run inputs that it asks for.
+    """
+    known = {step.name: step for step in earlier}
+    _check_names(specs, declared, known)
     callees = {spec.name: _callees(spec, catalog) for spec in specs}
-    deps = _dependencies(specs, callees)
-    order = _topological_order(specs, deps)
-    indexes = {step: index for index, step in enumerate(order)}
-    by_name = {spec.name: spec for spec in specs}
-    dependants: dict[str, list[int]] = {step: [] for step in order}
-    for step in order:
-        for dep in deps[step]:
-            dependants[dep].append(indexes[step])
-    types: dict[str, Type] = {}
+    deps = _dependencies(specs, callees, known)
+    order = _topological_order(specs, deps, known)
+    check_reachable(order, deps | {name: [] for name in known})
+    indexes = {step.name: step.index for step in earlier}
+    indexes |= {spec.name: index for index, spec in enumerate(order, len(earlier))}
+    dependants: dict[str, list[int]] = {step: [] for step in indexes}
+    for spec in order:
+        for dep in deps[spec.name]:
+            dependants[dep].append(indexes[spec.name])
+    types: dict[str, Type] = {step.name: step.returns for step in earlier}
     asked: dict[str, list[tuple[str, Type, bool]]] = {}
     steps: list[CompiledStep] = []
-    for step in order:
-        scope = Scope(step, indexes, frozenset(deps[step]), types, None if declared is None else frozenset(declared))
-        compiled = _compile_step(by_name[step], callees[step], scope, dependants[step], policy)
-        types[step] = compiled.returns if len(compiled.levels) == 1 else Any
-        asked[step] = scope.inputs
+    names_declared = None if declared is None else frozenset(declared)
+    for spec in order:
+        scope = Scope(spec.name, indexes, frozenset(deps[spec.name]), types, names_declared, spec.join)
+        compiled = _compile_step(spec, callees[spec.name], scope, dependants[spec.name], policy)
+        types[spec.name] = compiled.returns
+        asked[spec.name] = scope.inputs
         steps.append(compiled)
-    if runtime is None:
-        runtime = Runtime(catalog)
-    else:
-        _check_runtime(steps, runtime)
-    return Pipeline(
-        name=name,
-        steps=tuple(steps),
-        edges=tuple((steps[dep].name, step.name) for step in steps for dep in step.deps),
-        inputs=merge_inputs(asked, declared),
-        inputs_declared=declared is not None,
-        runtime=runtime,
-        policy=policy,
-        limit=limit,
-        timeout=timeout,
-    )
+    return tuple(steps), asked
 
 
-def _check_names(specs: Sequence[StepSpec], declared: Mapping[str, Any] | None) -> None:
-    seen: set[str] = set()
+Asked = dict[str, list[tuple[str, Type, bool]]]
+
+
+def edges_of(steps: Iterable[CompiledStep], every: Sequence[CompiledStep]) -> tuple[tuple[str, str], ...]:
+    """(dependency, dependant) pairs of names of `steps`, from all steps by index."""
+    return tuple((every[dep].name, step.name) for step in steps for dep in step.deps)
+
+
+def _check_names(
+    specs: Sequence[StepSpec], declared: Mapping[str, Any] | None, known: Mapping[str, CompiledStep]
+) -> None:
+    seen: set[str] = set(known)
     for spec in specs:
         if spec.name in seen:
             raise DuplicateStepError(f"two steps are called {spec.name!r}: give one of them another name with name=")
@@ -93,27 +97,6 @@ def _check_names(specs: Sequence[StepSpec], declared: Mapping[str, Any] | None) 
     both = seen & set(declared or ())
     if both:
         raise BindingError(f"{', '.join(sorted(map(repr, both)))} names both a step and a declared input")
-
-
-def _with_tools_of(specs: Iterable[StepSpec], catalog: Catalog) -> Catalog:
-    """`catalog`, with the `Tool` objects that steps and levels were given added where it lacks them."""
-    tools = [
-        target
-        for spec in specs
-        for target in (spec.target, *(level.target for level in spec.fallback.levels))
-        if isinstance(target, Tool)
-    ]
-    missing: dict[str, Tool] = {}
-    for tool in tools:
-        known = catalog.find(tool.name) or missing.get(tool.name)
-        if known is None:
-            missing[tool.name] = tool
-        elif known is not tool and (known != tool or known.handler is not tool.handler):
-            raise DuplicateToolError(
-                f"a step uses a tool {tool.name!r} from {tool.source or 'code'} that differs from the one of that name "
-                f"in the catalog, from {known.source or 'code'}: use the name to mean the catalog's"
-            )
-    return Catalog([*catalog, *missing.values()]) if missing else catalog
 
 
 def _callees(spec: StepSpec, catalog: Catalog) -> list[Callee]:
@@ -124,22 +107,35 @@ def _callees(spec: StepSpec, catalog: Catalog) -> list[Callee]:
         ]
     except BindingError as error:
         raise BindingError(f"step {spec.name!r}: {error}") from error
-    check_bound_names(spec, callees)
+    check_bound_names(spec, [*callees, *_asking(spec)])
     return callees
 
 
-def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]) -> dict[str, list[str]]:
+def _asking(spec: StepSpec) -> list[Callee]:
+    """The step's condition, when it is a function."""
+    try:
+        condition = condition_callee(spec.when)
+    except BindingError as error:
+        raise BindingError(f"step {spec.name!r}: {error}") from error
+    return [] if condition is None else [condition]
+
+
+def _dependencies(
+    specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]], known: Mapping[str, CompiledStep]
+) -> dict[str, list[str]]:
     """Step name to the names it waits for, without repeats, in the order given."""
-    names = {spec.name for spec in specs}
+    names = {spec.name for spec in specs} | known.keys()
     by_parameter = steps_by_parameter(names)
     deps: dict[str, list[str]] = {}
     for spec in specs:
-        references = [ref.source for ref in references_in(spec.bind) if not ref.of_input]
+        looked_at = [spec.bind, spec.when, spec.items.over if spec.items else None]
+        references = [ref.source for ref in references_in(looked_at) if not ref.of_input]
+        asking = _asking(spec)
         if spec.deps is None:
-            inferred = sorted(steps_named_by(spec, callees[spec.name], by_parameter))
+            inferred = sorted(steps_named_by(spec, [*callees[spec.name], *asking], by_parameter))
             wanted = [*spec.after, *references, *inferred]
         else:
-            wanted = [*spec.deps, *references]
+            wanted = [*spec.deps, *references, *sorted(steps_named_by(spec, asking, by_parameter))]
         for dep in wanted:
             if dep not in names:
                 raise UnknownStepError(
@@ -149,8 +145,10 @@ def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]
     return deps
 
 
-def _topological_order(specs: Sequence[StepSpec], deps: Mapping[str, list[str]]) -> list[str]:
-    """Step names, each after the ones it waits for, otherwise in the author's order.
+def _topological_order(
+    specs: Sequence[StepSpec], deps: Mapping[str, list[str]], known: Mapping[str, CompiledStep]
+) -> list[StepSpec]:
+    """The steps, each after the ones it waits for, otherwise in the author's order.
 
     Raises:
         CycleError: there is none; names the steps along one circle, each followed by one that waits for it.
@@ -158,9 +156,9 @@ def _topological_order(specs: Sequence[StepSpec], deps: Mapping[str, list[str]])
     graph: nx.DiGraph[str] = nx.DiGraph()
     position = {spec.name: number for number, spec in enumerate(specs)}
     graph.add_nodes_from(position)
-    graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited)
+    graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited if dep not in known)
     try:
-        return list(nx.lexicographical_topological_sort(graph, key=position.__getitem__))
+        return [specs[position[name]] for name in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:
         edges = nx.find_cycle(graph)
         raise CycleError([edges[0][0], *(edge[1] for edge in edges)]) from None
@@ -175,7 +173,16 @@ def _compile_step(
         for position, (callee, level) in enumerate(zip(callees, chosen, strict=True))
     )
     retry = spec.retry or _default_retry(callees[0])
-    plain = levels[0].kind is Kind.ASYNC and len(levels) == 1 and retry.attempts == 1 and spec.timeout is None
+    condition = bind_condition(spec, scope)
+    simple = levels[0].kind is Kind.ASYNC and len(levels) == 1 and retry.attempts == 1 and spec.timeout is None
+    spread = None
+    if spec.items is not None:
+        spread = Spread(bind_value(spec.items.over, scope), spec.items.limit, spec.items.policy, simple)
+    if spec.join.succeeded is not None and spec.join.succeeded > len(scope.deps):
+        raise BindingError(
+            f"step {spec.name!r} needs {spec.join.succeeded} of the steps that it waits for, and waits for "
+            f"{len(scope.deps)}"
+        )
     return CompiledStep(
         index=scope.indexes[spec.name],
         name=spec.name,
@@ -186,19 +193,26 @@ def _compile_step(
         retry=retry,
         timeout=spec.timeout,
         policy=spec.policy or policy,
-        plain=plain,
-        returns=callees[0].returns,
+        plain=simple and spec.form is Form.CHAIN and condition is None,
+        returns=_output_of(spec, callees),
+        form=spec.form,
+        join=spec.join,
+        condition=condition,
+        spread=spread,
+        stagger=spec.stagger,
     )
+
+
+def _output_of(spec: StepSpec, callees: list[Callee]) -> Type:
+    """The type of a step's output, `Any` when several levels may give it."""
+    returns = callees[0].returns if len(callees) == 1 else Any
+    if spec.items is None:
+        return returns
+    try:
+        return list[returns]  # type: ignore[valid-type]
+    except TypeError:  # not a type, such as a JSON Schema
+        return list
 
 
 def _default_retry(callee: Callee) -> Retry:
     return DEFAULT_RETRY if callee.kind is Kind.TOOL else NO_RETRY
-
-
-def _check_runtime(steps: Iterable[CompiledStep], runtime: Runtime) -> None:
-    for step in steps:
-        for level in step.levels:
-            if level.kind is Kind.TOOL and level.value not in runtime.catalog:
-                raise BindingError(
-                    f"step {step.name!r} uses the tool {level.value!r}, which the runtime's catalog lacks"
-                )

@@ -44,7 +44,7 @@ from ...catalog.sources.modules import load_object
 from ...catalog.sources.text_files import parse_json
 from ..runtime import Runtime
 from .annotations import JsonType
-from .compiling import compile_pipeline
+from .building import compile_pipeline
 from .outcomes import FallbackPolicy
 from .pipeline import Pipeline
 from .policies import Fallback, Level, Retry, Target, constant

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ...catalog import ErrorCategory, ErrorInfo, RetryAdvice, Tool
 
@@ -86,8 +86,28 @@ def constant(value: Any) -> Constant:
     return Constant(value)
 
 
-Target = Callable[..., Any] | Tool | str | Constant
-"""What a step or a level runs: a function, a tool, the name of a tool in the catalog, or a constant."""
+@runtime_checkable
+class SubPipeline(Protocol):
+    """What a pipeline must have to be a step of another one: every `Pipeline` has it."""
+
+    @property
+    def name(self) -> str:
+        """For reports."""
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """Name to `Input`."""
+
+    @property
+    def leaves(self) -> Mapping[str, Any]:
+        """Name to output type of the steps that nothing waits for."""
+
+    async def run_within(self, outer: Any, inputs: Mapping[str, Any]) -> Any:
+        """Runs it as a step of another run and returns the report."""
+
+
+Target = Callable[..., Any] | Tool | str | Constant | SubPipeline
+"""What a step or a level runs: a function, a tool, the name of a tool in the catalog, a constant, or a pipeline."""
 
 CONFIDENCE_PER_LEVEL = 0.8
 """A level's confidence is this to the power of its position, unless the level says otherwise. It orders

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...catalog import ErrorInfo
@@ -29,13 +29,27 @@ class Attempt:
         level: name of what was tried.
         started: seconds after the run's start.
         elapsed: seconds it took.
-        error: what went wrong; None: it served, or it was cancelled (then the step's outcome says so).
+        error: what went wrong; None: it served, or it was cancelled.
+        cancelled: whether it was ended from outside: another one won a race, or the run was stopped.
+        item: position of the item that it was for, in a map step.
     """
 
     level: str
     started: float
     elapsed: float
     error: ErrorInfo | None = None
+    cancelled: bool = False
+    item: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; empty fields are left out."""
+        shown: dict[str, Any] = {"level": self.level}
+        if self.item is not None:
+            shown["item"] = self.item
+        shown |= {"started_s": _seconds(self.started), "elapsed_s": _seconds(self.elapsed)}
+        if self.error is not None:
+            shown |= {"error_type": self.error.error_type, "message": self.error.message}
+        return shown | ({"cancelled": True} if self.cancelled else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,9 @@ class StepReport:
         started: seconds after the run's start; None: it never started.
         elapsed: seconds it took, retries and waits included.
         kept: whether `value` was kept; a dropped value is None.
+        items: for a map step: how many items there were; None: it is none, or its list never came.
+        failed_items: position to error, of the items of a map step that failed.
+        inner: for a pipeline as a step: the report of its run.
     """
 
     name: str
@@ -79,6 +96,9 @@ class StepReport:
     started: float | None = None
     elapsed: float = 0.0
     kept: bool = True
+    items: int | None = None
+    failed_items: Mapping[int, ErrorInfo] = field(default_factory=dict)
+    inner: RunReport | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; empty fields are left out."""
@@ -100,19 +120,16 @@ class StepReport:
         if self.degraded:
             shown |= {"degraded": True, "confidence": round(self.confidence, 3), "degraded_by": list(self.degraded_by)}
         if self.history:
-            shown["history"] = [
-                {
-                    "level": attempt.level,
-                    "started_s": _seconds(attempt.started),
-                    "elapsed_s": _seconds(attempt.elapsed),
-                    **(
-                        {"error_type": attempt.error.error_type, "message": attempt.error.message}
-                        if attempt.error
-                        else {}
-                    ),
-                }
-                for attempt in self.history
-            ]
+            shown["history"] = [attempt.to_dict() for attempt in self.history]
+        if self.items is not None:
+            shown["items"] = self.items
+        if self.failed_items:
+            shown["failed_items"] = {
+                str(item): {"error_type": error.error_type, "message": error.message}
+                for item, error in self.failed_items.items()
+            }
+        if self.inner is not None:
+            shown["inner"] = self.inner.to_dict()
         return shown
 
 
@@ -307,7 +324,9 @@ class RunReport:
 
 def _line(step: StepReport) -> str:
     parts = [f"{step.elapsed:.2f} s"] if step.started is not None else []
-    if step.attempts > 1:
+    if step.items is not None:
+        parts.append(f"{step.items} item{'s' if step.items != 1 else ''}")
+    elif step.attempts > 1:
         parts.append(f"{step.attempts} attempts")
     if step.degraded:
         by = f" by {step.served_by}" if step.served_by and len(step.history) > 1 else ""

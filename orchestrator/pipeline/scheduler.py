@@ -19,8 +19,9 @@ import anyio.abc
 import anyio.lowlevel
 
 from ..runtime import Runtime
-from .attempts import Served, Surroundings, arguments_for, perform
+from .attempts import Served, Surroundings, perform
 from .ledger import Keep, Ledger
+from .mapping import ItemOf, Mapped, items_of
 from .outcomes import Effect, FallbackPolicy, StepOutcome, combine
 from .report import RunReport, StepReports
 from .steps import CompiledStep
@@ -48,6 +49,7 @@ class Run:
         keep: which outputs the report holds; see `Ledger`.
         edges: (dependency, dependant) pairs of step names, for the report.
         unused_inputs: for the report.
+        stack: names of the pipelines that the run is part of, outermost first, its own last.
     """
 
     def __init__(
@@ -63,10 +65,10 @@ class Run:
         keep: Keep = "all",
         edges: tuple[tuple[str, str], ...] = (),
         unused_inputs: tuple[str, ...] = (),
+        stack: tuple[str, ...] = (),
     ) -> None:
         self.run_id = uuid.uuid4().hex[:12]
         self.name = name
-        self._steps = steps
         self._inputs = inputs
         self._runtime = runtime
         self._policy = policy
@@ -75,7 +77,7 @@ class Run:
         self._edges = edges
         self._unused = unused_inputs
         self._ledger = Ledger(steps, keep)
-        self._around = Surroundings(self.run_id, self._ledger.values, inputs, runtime, self._now)
+        self._around = Surroundings(self.run_id, self._ledger.values, inputs, runtime, self._now, stack or (name,))
         # the workers
         self._tasks: anyio.abc.TaskGroup | None = None
         self._workers = 0
@@ -131,7 +133,7 @@ class Run:
         """
         ledger = self._ledger
         over = self._elapsed is not None
-        ended = {step.name: step for step in self._steps if ledger.outcomes[step.index] is not None}
+        ended = {step.name: step for step in ledger.steps if ledger.outcomes[step.index] is not None}
         make = functools.partial(ledger.report, origin=self._origin)
         steps = StepReports(ended, make) if over else {name: make(step) for name, step in ended.items()}
         outcomes = {outcome for outcome in ledger.outcomes if outcome is not None}
@@ -186,7 +188,7 @@ class Run:
     async def _work(self) -> None:
         """Does ready steps until none is left or the run has stopped."""
         ledger, clock = self._ledger, self._clock
-        ready = ledger.ready
+        ready, steps = ledger.ready, ledger.steps
         self._standby = False
         yielded, since = clock(), 0
         while ledger.remaining and self._stopped is None:
@@ -204,13 +206,17 @@ class Run:
                 await anyio.lowlevel.checkpoint()  # a deadline or a cancellation strikes here
                 yielded, since = clock(), 0
                 continue
-            index = ready.popleft()
+            entry = ready.popleft()
             if ready and not self._standby:
                 self._summon()
-            ledger.started[index] = now
             since += 1
-            await self._do(self._steps[index])
-            if ledger.outcomes[index] is StepOutcome.CANCELLED or not _same(contextvars.copy_context(), self._context):
+            if entry.__class__ is int:
+                ledger.started[entry] = now
+                await self._do(steps[entry])
+                spoilt = ledger.outcomes[entry] is StepOutcome.CANCELLED
+            else:
+                spoilt = await self._do_item(entry)
+            if spoilt or not _same(contextvars.copy_context(), self._context):
                 break  # the step has left traces in this task, its own cancellation or context: a fresh one goes on
         self._workers -= 1
         if not ledger.remaining or self._stopped is not None:
@@ -226,7 +232,18 @@ class Run:
         try:
             if step.plain:
                 level = step.levels[0]
-                value = await level.call(**arguments_for(level, ledger.values, self._inputs))  # type: ignore[misc]
+                value = await level.call(**level.arguments(ledger.values, self._inputs))  # type: ignore[misc]
+            elif step.condition is not None and not await step.condition.holds(ledger.values, self._inputs):
+                ledger.skip(step, f"its condition does not hold: {step.condition.text}", self._clock())
+                return
+            elif step.spread is not None:
+                given = step.spread.over.get(ledger.values, self._inputs)
+                mapped = Mapped(step, step.spread, items_of(given, step.name))
+                ledger.maps[step.index] = mapped
+                if mapped.count:
+                    ledger.ready.extend(mapped.first())
+                    return
+                value = mapped.result()
             else:
                 served = ledger.served[step.index] = Served()
                 value = await perform(step, self._around, served)
@@ -237,6 +254,64 @@ class Run:
             self._failed(step, _CancelledInsideError(error), StepOutcome.CANCELLED)
         else:
             ledger.succeed(step, value, self._clock())
+
+    async def _do_item(self, entry: ItemOf) -> bool:
+        """Runs one item of a map step, and then sees to the next one or to the step's outcome.
+
+        Returns:
+            Whether the item has left its own cancellation behind in this task.
+        """
+        mapped, position = entry
+        spoilt = False
+        scope = mapped.scope()
+        if scope is None:
+            spoilt = await self._try_item(mapped, position)
+        else:
+            with scope:
+                spoilt = await self._try_item(mapped, position)
+            mapped.left(scope)
+            if scope.cancelled_caught:
+                mapped.cancelled(position)
+        following = mapped.following()
+        if following is not None:
+            self._ledger.ready.append(following)
+        elif mapped.done:
+            self._end_map(mapped)
+        return spoilt
+
+    async def _try_item(self, mapped: Mapped, position: int) -> bool:
+        step, item, ledger = mapped.step, mapped.items[position], self._ledger
+        try:
+            if mapped.plain:
+                level = step.levels[0]
+                arguments = level.arguments(ledger.values, self._inputs)
+                arguments[level.each] = item
+                answer = await level.call(**arguments)  # type: ignore[misc]
+            else:
+                served = Served(item=position)
+                try:
+                    answer = await perform(step, self._around, served, item)
+                finally:
+                    ledger.served.setdefault(step.index, Served()).history += served.history
+                if served.level is not step.levels[0] and served.level is not None:
+                    mapped.degraded(served.level.confidence)
+        except Exception as error:  # noqa: BLE001 - an item's failure is data; the map's policy decides what it means
+            mapped.failed(position, error)
+        except anyio.get_cancelled_exc_class() as error:
+            await anyio.lowlevel.checkpoint_if_cancelled()  # raises when the run or the map is being cancelled
+            mapped.failed(position, _CancelledInsideError(error), StepOutcome.CANCELLED)
+            return True
+        else:
+            mapped.succeeded(position, answer)
+        return False
+
+    def _end_map(self, mapped: Mapped) -> None:
+        try:
+            answers = mapped.result()
+        except Exception as error:  # noqa: BLE001 - as in a step
+            self._failed(mapped.step, error)
+        else:
+            self._ledger.succeed(mapped.step, answers, self._clock())
 
     def _failed(self, step: CompiledStep, error: Exception, outcome: StepOutcome = StepOutcome.FAILED) -> None:
         if self._ledger.fail(step, error, self._clock(), outcome) is Effect.STOP:

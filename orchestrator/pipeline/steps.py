@@ -9,9 +9,52 @@ from typing import Any
 
 from ...catalog import ErrorInfo
 from .annotations import Type, type_text
-from .outcomes import FallbackPolicy
+from .conditions import Check, When
+from .outcomes import ALL, FallbackPolicy, Join, Missing
 from .policies import Fallback, Retry, Target
 from .refs import Ref, follow
+
+
+class Form(Enum):
+    """How the levels of a step are put to use.
+
+    CHAIN: one after the other, until one serves. RACE: all at once, and the first success counts. MAP: the chain, for
+    each item of a list.
+    """
+
+    CHAIN = auto()
+    RACE = auto()
+    MAP = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What a map step goes over, as the author described it.
+
+    Attributes:
+        over: the list, or a reference to it.
+        each: the parameter that gets an item; None: the first one that nothing else fills.
+        limit: items at the same time, at most; None: as many as the run allows.
+        policy: what a failed item does to the others.
+    """
+
+    over: Any
+    each: str | None = None
+    limit: int | None = None
+    policy: FallbackPolicy = FallbackPolicy.SKIP_AND_REPORT
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One side of a `when`: steps of the two sides of one fork never both run.
+
+    Attributes:
+        fork: which `when` of the pipeline.
+        taken: whether this is the side for a condition that holds.
+    """
+
+    fork: int
+    taken: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +71,12 @@ class StepSpec:
         fallback: what serves when the target fails.
         timeout: seconds for one attempt of one level; None: no limit here.
         policy: what its failure does to the rest; None: the run's policy.
+        form: how target and fallbacks are put to use.
+        join: how many of the steps it waits for it needs.
+        when: it is skipped unless this holds.
+        branch: the side of a `when` that it is on.
+        items: what it goes over, for the form MAP.
+        stagger: seconds between the starts of the form RACE.
     """
 
     name: str
@@ -39,6 +88,16 @@ class StepSpec:
     fallback: Fallback = field(default_factory=Fallback)
     timeout: float | None = None
     policy: FallbackPolicy | None = None
+    form: Form = Form.CHAIN
+    join: Join = ALL
+    when: When | None = None
+    branch: Branch | None = None
+    items: Items | None = None
+    stagger: float = 0.0
+
+
+PENDING: Any = object()
+"""Stands among the values for the output of a step that has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +110,21 @@ class Output:
     def get(self, values: list[Any], _inputs: Mapping[str, Any]) -> Any:
         """The value, once the step is done."""
         value = values[self.index]
+        return follow(value, self.reference) if self.reference.path else value
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSoFar:
+    """A parameter of a join comes from a step that may not have ended when the join starts."""
+
+    index: int
+    reference: Ref
+
+    def get(self, values: list[Any], _inputs: Mapping[str, Any]) -> Any:
+        """The value, or a `Missing`."""
+        value = values[self.index]
+        if value is PENDING:
+            return Missing(self.reference.source, None, "it had not ended when enough others had succeeded")
         return follow(value, self.reference) if self.reference.path else value
 
 
@@ -90,7 +164,7 @@ class Assembled:
         return tuple(made) if isinstance(self.parts, tuple) else made
 
 
-Source = Output | FromInput | Fixed | Assembled
+Source = Output | OutputSoFar | FromInput | Fixed | Assembled
 
 
 class Kind(Enum):
@@ -100,6 +174,7 @@ class Kind(Enum):
     THREAD = auto()
     TOOL = auto()
     CONSTANT = auto()
+    PIPELINE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +200,13 @@ class Level:
         name: how reports call it.
         kind: how it is called.
         call: the function, for ASYNC and THREAD.
-        value: the constant, or the tool's name.
+        value: the constant, the tool's name, or the pipeline.
         bindings: parameter names with where their values come from.
         optional: parameters that may be left out (a tool's, when a `Missing` comes in).
         confidence: of its answers.
         note: what is second-best about them.
         accepts: which errors of the level before may come here.
+        each: the parameter that gets an item of a map; "": it takes none.
     """
 
     name: str
@@ -142,6 +218,38 @@ class Level:
     confidence: float
     note: str
     accepts: Callable[[ErrorInfo], bool]
+    each: str = ""
+
+    def arguments(self, values: list[Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """What it is called with, from the outputs and inputs there are, without the item of a map.
+
+        An optional input that was not given is left out.
+        """
+        arguments: dict[str, Any] = {}
+        for name, source in self.bindings:
+            try:
+                arguments[name] = source.get(values, inputs)
+            except KeyError:
+                if name not in self.optional:
+                    raise
+        return arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What a map step goes over, ready to run.
+
+    Attributes:
+        over: where the list comes from.
+        limit: items at the same time, at most; None: no limit of its own.
+        policy: what a failed item does to the others.
+        plain: whether each item is one call of an async function without any policy of its own.
+    """
+
+    over: Source
+    limit: int | None
+    policy: FallbackPolicy
+    plain: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +268,11 @@ class CompiledStep:
         policy: what its failure does to the rest.
         plain: an async function without any policy of its own, the fast path.
         returns: the type of its output.
+        form: how the levels are put to use.
+        join: how many of `deps` it needs.
+        condition: it is skipped unless this holds.
+        spread: what it goes over, for the form MAP.
+        stagger: seconds between the starts of the form RACE.
     """
 
     index: int
@@ -173,6 +286,11 @@ class CompiledStep:
     policy: FallbackPolicy
     plain: bool
     returns: Type
+    form: Form = Form.CHAIN
+    join: Join = ALL
+    condition: Check | None = None
+    spread: Spread | None = None
+    stagger: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

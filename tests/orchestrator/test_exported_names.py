@@ -10,8 +10,10 @@ import toolpath.orchestrator as face
 PUBLIC = {
     "BindingError",
     "CycleError",
+    "Comparison",
     "DuplicateStepError",
     "InputError",
+    "Join",
     "PipelineError",
     "ToolError",
     "UnknownStepError",
@@ -33,6 +35,7 @@ PUBLIC = {
     "Runtime",
     "StepOutcome",
     "StepReport",
+    "at_least",
     "build_definition",
     "constant",
     "load_pipeline",
