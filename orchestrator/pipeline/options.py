@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from ...catalog import Tool
 from ...catalog.errors import BindingError, did_you_mean
-from .conditions import Comparison, When
+from .conditions import Comparison, Otherwise, When
 from .outcomes import FallbackPolicy
 from .policies import Constant, Fallback, Level, Retry, SubPipeline, Target
 from .refs import Ref
@@ -71,7 +71,7 @@ def make_spec(
     retry, when = options.get("retry"), options.get("when")
     if retry is not None and not isinstance(retry, Retry):
         raise BindingError(f"step {label!r}: retry takes a Retry, got {retry!r}: write retry=Retry(attempts=3)")
-    if when is not None and not (callable(when) or isinstance(when, Ref | Comparison)):
+    if when is not None and not (callable(when) or isinstance(when, Ref | Comparison | Otherwise)):
         raise BindingError(f"step {label!r}: when takes a function, ref(...) or a Comparison, got {when!r}")
     fallback, timeout, policy = options.get("fallback", ()), options.get("timeout"), options.get("policy")
     return StepSpec(

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toolpath.orchestrator import FallbackPolicy, Missing, StepOutcome
 from toolpath.orchestrator.pipeline.outcomes import (
+    ALL,
+    ALL_DONE,
+    Decision,
     Effect,
+    at_least,
     combine,
+    decide,
     effect,
     inherited_confidence,
     strongest,
@@ -50,6 +55,30 @@ STRONGEST = {
 @pytest.mark.parametrize(("outcome", "policy"), [*itertools.product(StepOutcome, FallbackPolicy)])
 def test_what_an_outcome_does_under_each_policy(outcome: StepOutcome, policy: FallbackPolicy) -> None:
     assert effect(outcome, policy) is EFFECTS[outcome, policy]
+
+
+@pytest.mark.parametrize("policy", [*FallbackPolicy])
+def test_what_was_not_chosen_is_skipped_over_under_every_policy(policy: FallbackPolicy) -> None:
+    assert effect(SKIPPED, policy, chosen=False) is DROP
+
+
+def test_when_a_step_starts_for_each_join_and_every_state_of_three_dependencies() -> None:
+    for succeeded, pending in itertools.product(range(4), range(4)):
+        if succeeded + pending > 3:
+            continue
+        blocked = succeeded + pending < 3
+        state = {"succeeded": succeeded, "pending": pending, "blocked": blocked}
+        assert decide(ALL_DONE, **state) is (Decision.WAIT if pending else Decision.START)
+        if pending:
+            assert decide(ALL, **state) is Decision.WAIT
+        else:
+            assert decide(ALL, **state) is (Decision.SKIP if blocked else Decision.START)
+        for needed in (1, 2, 3):
+            if succeeded >= needed:
+                expected = Decision.START
+            else:
+                expected = Decision.WAIT if succeeded + pending >= needed else Decision.SKIP
+            assert decide(at_least(needed), **state) is expected
 
 
 @pytest.mark.parametrize(("one", "other"), [*itertools.product(StepOutcome, StepOutcome)])
