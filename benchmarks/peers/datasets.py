@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,12 +56,14 @@ def open_dataset(folder: Path, limit: int | None) -> Dataset:
 def folders_of(places: Sequence[Path]) -> list[Path]:
     """The folders that hold labelled requests: each place itself, or else those in it, by name.
 
+    A set within a place of which no tool serves any request has no recall: it is left out, and stderr says so.
+
     Raises:
         SystemExit: a place has none, or two sets have the same name.
     """
     found: list[Path] = []
     for place in places:
-        inside = [place] if _holds_requests(place) else sorted(filter(_holds_requests, place.glob("*")))
+        inside = [place] if _holds_requests(place) else [*filter(_is_served, sorted(place.glob("*")))]
         if not inside:
             raise SystemExit(f"{place} holds no folder with a tools.jsonl and labelled requests in a queries.jsonl")
         found += [folder for folder in inside if folder not in found]
@@ -73,3 +76,13 @@ def folders_of(places: Sequence[Path]) -> list[Path]:
 def _holds_requests(folder: Path) -> bool:
     queries = folder / "queries.jsonl"
     return (folder / "tools.jsonl").is_file() and queries.is_file() and queries.stat().st_size > 0
+
+
+def _is_served(folder: Path) -> bool:
+    """Whether it holds labelled requests, and a tool serves one of them."""
+    if not _holds_requests(folder):
+        return False
+    served = any(query.gold for query in load_queries(folder))
+    if not served:
+        print(f"{folder} is left out: no tool serves any of its requests", file=sys.stderr)
+    return served

@@ -370,6 +370,19 @@ def test_sets_are_found_in_folders_of_folders(data: Path, tmp_path: Path) -> Non
         folders_of([tmp_path / "results"])
 
 
+def test_a_set_that_no_tool_serves_is_left_out_of_its_folder_with_a_word(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    beside = data.parent / "refusals"
+    beside.mkdir()
+    (beside / "tools.jsonl").write_text((data / "tools.jsonl").read_text())
+    (beside / "queries.jsonl").write_text('{"id": "1", "query": "order a pizza", "tools": [], "expect_none": true}\n')
+    assert folders_of([data.parent]) == [data]
+    assert "refusals is left out: no tool serves any of its requests" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="no request that a tool serves"):
+        open_dataset(beside, None)
+
+
 def test_peers_are_selected_by_name() -> None:
     assert {row.peer for row in selected("callbus, dense")} == {"callbus", "dense"}
     assert selected(None) == list(ROWS)
