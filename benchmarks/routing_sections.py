@@ -104,12 +104,13 @@ async def _in_flight(router: Router, requests: Sequence[str]) -> float:
 
 
 def _one_change(pool: Pool, router: Router, embedder: NearbyEmbedder) -> Iterator[Line]:
-    """One tool of the catalog is replaced and found by its new words."""
+    """One tool of the catalog is replaced and found by its new words, one of which no other tool of any size has."""
     label, beyond = f"{len(pool.tools):,} tools", []
     counts = []
     for number in range(5):
-        tool = pool.tools[number * 7].model_copy(update={"description": f"Calibrates instrument {number} of the lab."})
-        request = f"calibrate instrument {number}"
+        description = f"Calibrates the quarkometer {number} of the lab."
+        tool = pool.tools[number * 7].model_copy(update={"description": description})
+        request = f"calibrate quarkometer {number}"
         embedder.texts.clear()
         started = time.perf_counter()
         router.catalog.replace(tool)
