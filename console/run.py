@@ -12,11 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from ..catalog import ToolpathError
-from ..orchestrator import Pipeline, RunInterrupted, RunReport, load_pipeline
-from ..orchestrator.pipeline.definition import read_document
+from ..orchestrator import Pipeline, RunInterrupted, RunReport, load_pipeline, pipeline_schema
+from ..orchestrator.pipeline.documents import read_document
 from ..orchestrator.pipeline.inputs import input_from_text
 from .options import open_catalog
 from .output import ERR, EXIT_INTERRUPTED, EXIT_NOT_OK, OUT, chatter_to_stderr, fail, harmless, leave, print_json
+
+
+def _print_schema(wanted: bool) -> None:
+    if wanted:
+        print_json(pipeline_schema())
+        raise typer.Exit
 
 
 def run(
@@ -35,6 +41,12 @@ def run(
         bool, typer.Option("--dry", help="Build and draw the pipeline, list its inputs, run nothing.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of text.")] = False,
+    _schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", callback=_print_schema, is_eager=True, help="Print the JSON Schema of pipeline files and leave."
+        ),
+    ] = False,
 ) -> None:
     """Run a pipeline. Exit code 0: every step succeeded; 1: the run failed, wholly or in part."""
     with chatter_to_stderr():
@@ -88,7 +100,7 @@ def _read_inputs(pipeline: Pipeline, pairs: list[str], file: Path | None) -> dic
     given: dict[str, Any] = {}
     if file is not None:
         try:
-            content = read_document(file)
+            content = read_document(file).content
         except ToolpathError as error:
             fail(str(error))
         if not isinstance(content, Mapping):

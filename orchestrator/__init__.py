@@ -31,6 +31,7 @@ from .pipeline import (
     build_definition,
     constant,
     load_pipeline,
+    pipeline_schema,
     ref,
     run_input,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "build_definition",
     "constant",
     "load_pipeline",
+    "pipeline_schema",
     "ref",
     "run_input",
 ]

@@ -3,6 +3,7 @@
 from .builder import PipelineBuilder
 from .conditions import Comparison
 from .definition import build_definition, load_pipeline
+from .definition_schema import pipeline_schema
 from .outcomes import FallbackPolicy, Join, Missing, StepOutcome, at_least
 from .pipeline import Pipeline, RunInterrupted
 from .policies import Fallback, Level, Retry, constant
@@ -31,6 +32,7 @@ __all__ = [
     "build_definition",
     "constant",
     "load_pipeline",
+    "pipeline_schema",
     "ref",
     "run_input",
 ]

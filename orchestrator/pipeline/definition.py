@@ -16,6 +16,13 @@ Example::
         retry: {attempts: 3, backoff: 0.5}
         fallback: [logs.search_archive, {value: [], note: no logs}]
         policy: continue_with_partial
+      hosts: {tool: hosts.check, over: {ref: alert.hosts}, each: host, limit: 5}
+      search: {primary: google_search, fallback_1: bing_search, fallback_2: {value: [], note: no search today}}
+      page:
+        tool: pager.page
+        when: {ref: alert.severity, at_least: 3}
+      status: {race: [status.primary, status.mirror], stagger: 0.5}
+      checks: {pipeline: checks.yaml, join: all_done, after: [logs, status]}
       report:
         function: my_module:write_report
         with: {logs: {ref: logs}}
@@ -28,90 +35,29 @@ plain value, in which references may be nested. A pipeline file can name Python 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pydantic
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...catalog import Catalog, load_catalog
-from ...catalog.errors import CatalogError, PipelineError, SchemaError, ToolpathError
-from ...catalog.json_values import MAX_DEPTH, MAX_VALUES, json_type
+from ...catalog import Catalog, ErrorCategory, ErrorInfo, load_catalog
+from ...catalog.errors import ERROR_TABLE, PipelineError, SchemaError, ToolpathError, did_you_mean
+from ...catalog.json_values import json_type
 from ...catalog.schemas import check_schema
 from ...catalog.sources.modules import load_object
-from ...catalog.sources.text_files import parse_json
 from ..runtime import Runtime
 from .annotations import JsonType
 from .building import compile_pipeline
-from .outcomes import FallbackPolicy
+from .conditions import OPERATORS, Comparison, Otherwise, When
+from .definition_schema import AtLeast, Definition, LevelModel, Runs, StepModel
+from .documents import Document, read_document
+from .outcomes import as_join, at_least
 from .pipeline import Pipeline
-from .policies import Fallback, Level, Retry, Target, constant
+from .policies import Fallback, Level, Retry, Target, constant, may_fall_back
 from .refs import Ref, parse_path
-from .steps import StepSpec
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
-
-class _Runs(_Strict):
-    """What a step or a level runs: exactly one of the three."""
-
-    tool: str | None = None
-    function: str | None = None
-    value: Any = None
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> _Runs:
-        if len({"tool", "function", "value"} & self.model_fields_set) != 1:
-            raise ValueError("give exactly one of tool, function and value")
-        return self
-
-    def target(self) -> Target:
-        if self.tool is not None:
-            return self.tool
-        return _load_function(self.function) if self.function is not None else constant(self.value)
-
-
-class _Level(_Runs):
-    name: str | None = None
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    note: str = ""
-
-
-class _Retry(_Strict):
-    """The numbers of a `Retry`; what is left out keeps the default there."""
-
-    attempts: int | None = None
-    backoff: float | None = None
-    factor: float | None = None
-    max_backoff: float | None = None
-    jitter: float | None = None
-    deadline: float | None = None
-
-
-class _Step(_Runs):
-    arguments: dict[str, Any] = Field(default_factory=dict, alias="with")
-    after: list[str] = Field(default_factory=list)
-    retry: _Retry | None = None
-    fallback: list[str | _Level] = Field(default_factory=list)
-    timeout: float | None = Field(default=None, gt=0)
-    policy: FallbackPolicy | None = None
-
-
-_StepName = Annotated[str, Field(pattern=r"^[\w-]+$")]  # without dots, or references could not be told apart
-
-
-class _Definition(_Strict):
-    name: str = "pipeline"
-    catalog: str | None = None
-    inputs: dict[str, str | dict[str, Any]] | None = None
-    policy: FallbackPolicy = FallbackPolicy.SKIP_AND_REPORT
-    timeout: float | None = Field(default=None, gt=0)
-    limit: int | None = Field(default=None, ge=1)
-    steps: dict[_StepName, _Step] = Field(min_length=1)
+from .steps import Form, Items, StepSpec
 
 
 def load_pipeline(path: str | Path, *, catalog: Catalog | None = None, runtime: Runtime | None = None) -> Pipeline:
@@ -131,66 +77,17 @@ def load_pipeline(path: str | Path, *, catalog: Catalog | None = None, runtime: 
         if ":" in str(path):
             return _from_module(str(path))
         raise PipelineError(f"there is no pipeline file {str(path)!r}")
-    return build_definition(read_document(file), source=file.name, folder=file.parent, catalog=catalog, runtime=runtime)
+    return _load_file(file, catalog, runtime, ())
 
 
-def read_document(file: Path) -> Any:
-    """The value of a YAML or JSON file. A date that is not quoted is a date.
-
-    Raises:
-        PipelineError: it cannot be read, is neither, holds a key twice, or unfolds to something enormous.
-    """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        content = parse_json(text) if file.suffix.lower() == ".json" else yaml.load(text, Loader=_Loader)
-        _check_size(content)
-    except OSError as error:
-        raise PipelineError(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise PipelineError(
-            f"{file.name} is not valid YAML or JSON: byte {error.start} is not UTF-8; save the file as UTF-8"
-        ) from error
-    except yaml.MarkedYAMLError as error:
-        where = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        raise PipelineError(
-            f"{file.name} is not valid YAML or JSON: {error.problem or error.context}{where}"
-        ) from error
-    except RecursionError as error:
-        raise PipelineError(f"{file.name} is not valid YAML or JSON: nested too deeply") from error
-    except (yaml.YAMLError, CatalogError, ValueError) as error:  # such as a day that does not exist
-        raise PipelineError(f"{file.name} is not valid YAML or JSON: {error}") from error
-    return content
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is there twice, where YAML would silently keep the last: a step would be lost."""
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
-        seen: set[tuple[str, str]] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if (key.tag, key.value) in seen:
-                    problem = f"the key {key.value!r} is there twice in one object"
-                    raise yaml.composer.ComposerError(None, None, problem, key.start_mark)
-                seen.add((key.tag, key.value))
-        return node
-
-
-def _check_size(content: Any) -> None:
-    """Raises `ValueError` for what references within YAML unfold to something enormous, or to a circle."""
-    waiting, seen = [(content, 1)], 0
-    while waiting:
-        value, depth = waiting.pop()
-        seen += 1
-        if seen > MAX_VALUES:
-            raise ValueError(f"has more than {MAX_VALUES:,} values")
-        if depth > MAX_DEPTH:
-            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
-        if isinstance(value, dict):
-            waiting += ((part, depth + 1) for part in value.values())
-        elif isinstance(value, list):
-            waiting += ((part, depth + 1) for part in value)
+def _load_file(file: Path, catalog: Catalog | None, runtime: Runtime | None, within: tuple[Path, ...]) -> Pipeline:
+    """Loads a file that the files `within` have led to, outermost first."""
+    here = file.resolve()
+    if here in within:
+        circle = " -> ".join(path.name for path in (*within[within.index(here) :], here))
+        raise PipelineError(f"pipeline files contain each other: {circle}")
+    document = read_document(file)
+    return _Builder(file.name, file.parent, catalog, runtime, (*within, here)).build(document)
 
 
 def build_definition(
@@ -206,31 +103,113 @@ def build_definition(
     Raises:
         PipelineError: it says something unknown, or does not build; the message starts with `source`.
     """
-    try:
-        definition = _Definition.model_validate(content)
-        specs = [_spec(name, step) for name, step in definition.steps.items()]
-        inputs = definition.inputs
-        if catalog is None:
-            catalog = _catalog(definition.catalog, folder, runtime)
-        return compile_pipeline(
-            definition.name,
-            specs,
-            catalog=catalog,
-            runtime=runtime,
-            declared=None if inputs is None else {name: _input_type(name, kind) for name, kind in inputs.items()},
-            policy=definition.policy,
-            limit=definition.limit,
-            timeout=definition.timeout,
-        )
-    except pydantic.ValidationError as error:
-        faults = "; ".join(_fault(item) for item in error.errors(include_url=False))
-        raise PipelineError(f"{source}: {faults}") from error
-    except (PipelineError, ValueError) as error:
-        raise PipelineError(f"{source}: {error}") from error
+    return _Builder(source, folder, catalog, runtime, ()).build(Document(content))
 
 
-def _fault(item: Mapping[str, Any]) -> str:
-    where = ".".join(map(str, item["loc"])) or "the file"
+class _Builder:
+    """Turns one definition into a pipeline, and every complaint into one that says where."""
+
+    def __init__(
+        self,
+        source: str,
+        folder: Path | None,
+        catalog: Catalog | None,
+        runtime: Runtime | None,
+        within: tuple[Path, ...],
+    ) -> None:
+        self._source = source
+        self._folder = folder
+        self._catalog = catalog
+        self._runtime = runtime
+        self._within = within
+
+    def build(self, document: Document) -> Pipeline:
+        try:
+            definition = Definition.model_validate(document.content)
+            if self._catalog is None:
+                self._catalog = _catalog(definition.catalog, self._folder, self._runtime)
+            specs = [self._spec(name, step) for name, step in definition.steps.items()]
+            inputs = definition.inputs
+            return compile_pipeline(
+                definition.name,
+                specs,
+                catalog=self._catalog,
+                runtime=self._runtime,
+                declared=None if inputs is None else {name: _input_type(name, kind) for name, kind in inputs.items()},
+                policy=definition.policy,
+                limit=definition.limit,
+                timeout=definition.timeout,
+            )
+        except pydantic.ValidationError as error:
+            faults = "; ".join(_fault(item, document) for item in error.errors(include_url=False))
+            raise PipelineError(f"{self._source}: {faults}") from error
+        except (PipelineError, ValueError) as error:
+            raise PipelineError(f"{self._source}{_line_of_step(str(error), document)}: {error}") from error
+
+    def _spec(self, name: str, step: StepModel) -> StepSpec:
+        try:
+            if step.race is not None:
+                target, *levels = (self._level(level) for level in step.race)
+            else:
+                target, levels = Level(self._target(step)), [self._level(level) for level in step.fallback]
+            return StepSpec(
+                name=name,
+                target=target.target,
+                after=tuple(step.after),
+                bind={parameter: _value(value) for parameter, value in step.arguments.items()},
+                retry=None if step.retry is None else Retry(**step.retry.model_dump(exclude_none=True)),
+                fallback=Fallback(*levels),
+                timeout=step.timeout,
+                policy=step.policy,
+                form=Form.RACE if step.race is not None else Form.MAP if _goes_over(step) else Form.CHAIN,
+                join=at_least(step.join.at_least) if isinstance(step.join, AtLeast) else as_join(step.join),
+                when=None if step.when is None else _condition(step.when),
+                items=Items(_value(step.over), step.each, step.limit, step.items) if _goes_over(step) else None,
+                stagger=step.stagger,
+            )
+        except (ToolpathError, ValueError) as error:
+            raise PipelineError(f"step {name!r}: {error}") from error
+
+    def _level(self, level: str | LevelModel) -> Level:
+        if isinstance(level, str):
+            return Level(level)
+        accepts = may_fall_back if level.errors is None else _one_of(level.errors)
+        return Level(self._target(level), name=level.name, confidence=level.confidence, note=level.note, on=accepts)
+
+    def _target(self, runs: Runs) -> Target:
+        if runs.tool is not None:
+            return runs.tool
+        if runs.function is not None:
+            return _load_function(runs.function)
+        return self._pipeline(runs.pipeline) if runs.pipeline is not None else constant(runs.value)
+
+    def _pipeline(self, spec: str) -> Pipeline:
+        file = Path(spec) if self._folder is None else self._folder / spec
+        if file.is_file():
+            return _load_file(file, self._catalog, self._runtime, self._within)
+        if ":" in spec:
+            return _from_module(spec)
+        raise PipelineError(f"there is no pipeline file {spec!r}")
+
+
+def _goes_over(step: StepModel) -> bool:
+    return "over" in step.model_fields_set
+
+
+_STEP_OF_MESSAGE = re.compile(r"step '([\w-]+)'")
+
+
+def _line_of_step(message: str, document: Document) -> str:
+    """Where the step that a message names stands in the file."""
+    named = _STEP_OF_MESSAGE.search(message)
+    line = document.line(("steps", named[1])) if named is not None else None
+    return "" if line is None else f", line {line}"
+
+
+def _fault(item: Mapping[str, Any], document: Document) -> str:
+    place = ".".join(map(str, item["loc"])) or "the file"
+    line = document.line(item["loc"])
+    where = place if line is None else f"line {line}, {place}"
     if item["type"] in ("model_type", "dict_type"):  # pydantic would name our private classes
         return f"{where}: must be an object, is {json_type(item['input'])}"
     return f"{where}: {str(item['msg']).removeprefix('Value error, ')}"
@@ -243,29 +222,35 @@ def _catalog(spec: str | None, folder: Path | None, runtime: Runtime | None) -> 
     return load_catalog(str(beside) if beside.exists() else spec)
 
 
-def _spec(name: str, step: _Step) -> StepSpec:
-    try:
-        bind = {parameter: _value(value) for parameter, value in step.arguments.items()}
-        levels = [
-            Level(level)
-            if isinstance(level, str)
-            else Level(level.target(), name=level.name, confidence=level.confidence, note=level.note)
-            for level in step.fallback
-        ]
-        retry = None if step.retry is None else Retry(**step.retry.model_dump(exclude_none=True))
-        target = step.target()
-    except (ToolpathError, ValueError) as error:
-        raise PipelineError(f"step {name!r}: {error}") from error
-    return StepSpec(
-        name=name,
-        target=target,
-        after=tuple(step.after),
-        bind=bind,
-        retry=retry,
-        fallback=Fallback(*levels),
-        timeout=step.timeout,
-        policy=step.policy,
-    )
+def _one_of(names: list[ErrorCategory | str]) -> Callable[[ErrorInfo], bool]:
+    """Whether a failure is of one of these categories or types.
+
+    Raises:
+        PipelineError: there is no such category or type.
+    """
+    known = [*ErrorCategory, *ERROR_TABLE]
+    wanted = frozenset(map(str, names))
+    for name in sorted(wanted - frozenset(map(str, known))):
+        raise PipelineError(f"errors: there is no kind of failure {name!r}{did_you_mean(name, map(str, known))}")
+    return lambda info: str(info.category) in wanted or info.error_type in wanted
+
+
+def _condition(written: str | dict[str, Any]) -> When:
+    if isinstance(written, str):
+        return _reference(written, of_input=False)
+    if written.keys() == {"not"}:
+        inner = _condition(written["not"])
+        return inner.condition if isinstance(inner, Otherwise) else Otherwise(inner)
+    if written.keys() == {"function"}:
+        return _load_function(written["function"])
+    source = [key for key in ("ref", "input") if key in written]
+    rest = [key for key in written if key not in ("ref", "input")]
+    if len(source) != 1 or len(rest) > 1:
+        raise PipelineError(
+            f"when: give ref or input and at most one of {', '.join(OPERATORS)}; or function; or not; got {written!r}"
+        )
+    looked_at = _reference(written[source[0]], of_input=source == ["input"])
+    return Comparison(looked_at, rest[0], _value(written[rest[0]])) if rest else looked_at
 
 
 def _value(value: Any) -> Any:

@@ -57,6 +57,12 @@ def test_inputs_are_read_by_their_types(toolpath: Toolpath, pipeline_file: str) 
     assert report["steps"]["echo"]["value"] == "777"
 
 
+def test_the_schema_of_pipeline_files_is_printed_without_one(toolpath: Toolpath) -> None:
+    schema = toolpath("run", "--schema").json
+    assert schema["title"] == "Toolpath pipeline"
+    assert "steps" in schema["required"]
+
+
 def test_a_value_may_hold_an_equals_sign(toolpath: Toolpath, pipeline_file: str) -> None:
     assert toolpath("run", pipeline_file, "-i", "word=a=b", "--json").json["steps"]["loud"]["value"] == "A=B"
 

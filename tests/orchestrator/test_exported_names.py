@@ -39,6 +39,7 @@ PUBLIC = {
     "build_definition",
     "constant",
     "load_pipeline",
+    "pipeline_schema",
     "ref",
     "run_input",
 }

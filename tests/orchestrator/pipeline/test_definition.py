@@ -136,7 +136,10 @@ def test_declared_inputs_have_types_and_are_the_only_ones() -> None:
         (None, "the file: "),
         ({"steps": {"a": {"value": 1}}, "colour": 1}, "colour: Extra inputs"),
         ({"steps": {"a": {"value": 1, "retries": 3}}}, "steps.a.retries: Extra inputs"),
-        ({"steps": {"a": {"value": 1, "tool": "x"}}}, "steps.a: give exactly one of tool, function and value"),
+        (
+            {"steps": {"a": {"value": 1, "tool": "x"}}},
+            "steps.a: give exactly one of tool, function, pipeline and value",
+        ),
         ({"steps": {"a": {}}}, "steps.a: give exactly one"),
         ({"steps": {"a.b": {"value": 1}}}, "steps.a.b"),
         ({"steps": {"a": {"value": 1, "policy": "shrug"}}}, "steps.a.policy"),
