@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from measuring import command_line
 from toolpath.catalog import load_catalog
 from toolpath.router import RuleIntentClassifier
 from toolpath.router.embedding import Embedder
@@ -289,7 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for folder in folders_of(chosen.data):
         print(f"{folder.name} …", file=sys.stderr, flush=True)
         results.append(ablate(folder, embedder, chosen.limit))
-    report = report_of(results, embedder, "python benchmarks/ablation.py " + " ".join(arguments or sys.argv[1:]))
+    report = report_of(results, embedder, command_line("benchmarks/ablation.py", arguments or sys.argv[1:]))
     data, page = json.dumps(report, ensure_ascii=False, indent=2), page_of(report)
     print(data if chosen.json else page)
     if chosen.out is not None:

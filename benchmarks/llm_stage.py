@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 import anyio
 from llm_stage_state import ALL, ARMS, RETRIEVAL, THREE, Answer, State, prompt_digest, shown_digest
 from llm_stage_table import Answers, differences_of, lines_of, page_of, readings_of
-from measuring import machine
+from measuring import command_line, machine
 from platformdirs import user_cache_path
 from toolpath.catalog import Catalog, load_catalog
 from toolpath.catalog.errors import ToolpathError
@@ -280,7 +280,7 @@ def opened(options: argparse.Namespace, command: str) -> tuple[Bench, dict[str, 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the arms and prints the table."""
     options = _options(arguments)
-    command = "python benchmarks/llm_stage.py " + " ".join(sys.argv[1:] if arguments is None else arguments)
+    command = command_line("benchmarks/llm_stage.py", sys.argv[1:] if arguments is None else arguments)
     try:
         bench, about = opened(options, command)
         report = anyio.run(run, bench, options, about)

@@ -125,3 +125,10 @@ def _processor() -> str:
     except OSError:
         return platform.processor() or "unknown"
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+
+
+def command_line(script: str, arguments: Sequence[str]) -> str:
+    """How a result was made, for its page: without the absolute paths of the machine that made it."""
+    return " ".join(
+        ["python", script, *(os.path.relpath(one) if Path(one).is_absolute() else one for one in arguments)]
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import llm_stage
+import measuring
 import pytest
 from llm_stage_state import Answer, State
 from llm_stage_table import differences_of, is_exact, is_right, lines_of
@@ -277,3 +278,10 @@ def test_the_first_tool_decides_what_is_right_and_all_of_them_what_is_exact(
     query = Query("1", "a and b", tools=("a", "b"), alternatives=(("a2",), ()))
     answer = Answer("three", "1", calls, failure=failure)
     assert (is_right(query, answer), is_exact(query, answer)) == (right, exact)
+
+
+def test_a_page_names_no_absolute_path_of_the_machine_that_made_it(tmp_path: Path) -> None:
+    line = measuring.command_line("benchmarks/x.py", ["--data", str(tmp_path / "sets"), "--k", "10"])
+    assert line.startswith("python benchmarks/x.py --data ")
+    assert " /" not in line
+    assert line.endswith("sets --k 10")
