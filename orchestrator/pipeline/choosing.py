@@ -9,7 +9,7 @@ from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, PipelineError
 from .binding import Callee, Scope, bind_level, bind_value, resolve_callee
 from .conditions import Check, Comparison, Otherwise, When, text_of
-from .outcomes import Join
+from .outcomes import ALL, Join
 from .refs import Ref
 from .steps import Branch, StepSpec
 
@@ -81,16 +81,30 @@ def check_reachable(specs: Iterable[StepSpec], deps: Mapping[str, list[str]]) ->
     needed: dict[str, dict[Branch, str]] = {}  # step to the sides that must be taken for it to run, and by whom
     for spec in specs:
         sides = _sides_needed(spec.join, [needed[dep] for dep in deps[spec.name]])
-        if spec.branch is not None:
-            sides = sides | {spec.branch: spec.name}
+        branch = spec.branch or _side_of(spec)
+        if branch is not None:
+            sides = sides | {branch: spec.name}
         for side, step in sides.items():
             opposite = sides.get(Branch(side.fork, not side.taken))
             if opposite is not None:
                 raise PipelineError(
                     f"step {spec.name!r} can never run: it needs {step!r} and {opposite!r}, the two sides of one "
-                    f"condition; to go on after either of them use .join(..., rule='any')"
+                    f"condition; to go on after either of them use .join(..., rule='any'), in a file join: any"
                 )
         needed[spec.name] = sides
+
+
+def _side_of(spec: StepSpec) -> Branch | None:
+    """The side that a condition in words puts a step on: equal words have equal answers, for outputs do not change.
+
+    A function may answer differently each time, and a step that does not wait for all may be asked too early.
+    """
+    taken, condition = not isinstance(spec.when, Otherwise), spec.when
+    if isinstance(condition, Otherwise):
+        condition = condition.condition
+    if spec.join is not ALL or not isinstance(condition, Ref | Comparison):
+        return None
+    return Branch(repr(condition), taken)
 
 
 def _sides_needed(join: Join, of_deps: list[dict[Branch, str]]) -> dict[Branch, str]:

@@ -49,11 +49,11 @@ class Branch:
     """One side of a `when`: steps of the two sides of one fork never both run.
 
     Attributes:
-        fork: which `when` of the pipeline.
+        fork: which `when` of the pipeline: a number, or the text of the condition that steps share.
         taken: whether this is the side for a condition that holds.
     """
 
-    fork: int
+    fork: int | str
     taken: bool
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from toolpath.catalog.errors import BindingError, PipelineError, UnknownStepError
-from toolpath.orchestrator import Comparison, Missing, PipelineBuilder, StepOutcome, ref, run_input
+from toolpath.orchestrator import Comparison, Missing, PipelineBuilder, StepOutcome, build_definition, ref, run_input
 from toolpath.orchestrator.pipeline.conditions import OPERATORS
 
 from tests.orchestrator.building import PARTIAL, outcomes, raising, returning
@@ -138,3 +138,20 @@ def test_unknown_comparisons_steps_and_conditions_are_refused_by_name() -> None:
 async def test_a_failed_step_is_skipped_over_before_the_condition_is_asked() -> None:
     builder = PipelineBuilder().then(raising(DOWN), name="fetch").then(named("a"), when=is_long)
     assert outcomes(await builder.build().run()) == {"fetch": "failed", "a": "skipped"}
+
+
+def test_two_steps_with_a_comparison_and_its_opposite_are_one_fork() -> None:
+    def definition(join: str) -> dict[str, Any]:
+        small = {"ref": "number", "less_than": 10}
+        return {
+            "steps": {
+                "number": {"value": 5},
+                "a": {"value": 1, "when": small},
+                "b": {"value": 2, "when": {"not": small}},
+                "end": {"value": 3, "after": ["a", "b"], "join": join},
+            }
+        }
+
+    with pytest.raises(PipelineError, match="step 'end' can never run: it needs 'a' and 'b'.*join: any"):
+        build_definition(definition("all"))
+    assert build_definition(definition("any")).run_sync().value("end") == 3
