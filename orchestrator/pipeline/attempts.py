@@ -51,7 +51,6 @@ class Surroundings:
         inputs: the run's inputs.
         runtime: runs tool calls.
         now: seconds since the run's start.
-        stack: names of the pipelines that the run is part of, outermost first, its own last.
     """
 
     run_id: str
@@ -59,7 +58,6 @@ class Surroundings:
     inputs: Mapping[str, Any]
     runtime: Runtime
     now: Callable[[], float]
-    stack: tuple[str, ...] = ()
 
 
 async def perform(step: CompiledStep, around: Surroundings, served: Served, item: Any = None) -> Any:
@@ -236,7 +234,7 @@ async def _run_inner(
 
     What is not there although the inner run has not succeeded is a failure; what is there nevertheless is degraded.
     """
-    report = await level.value.run_within(around, arguments)
+    report = await level.value.run_within(arguments)
     if step.form is Form.CHAIN:
         served.inner = report
     leaves = level.value.leaves

@@ -329,11 +329,6 @@ class PipelineBuilder:
             timeout=self._timeout,
         )
 
-    @property
-    def specs(self) -> tuple[StepSpec, ...]:
-        """The steps as they were described so far."""
-        return tuple(self._steps)
-
     def _add(self, *specs: StepSpec) -> None:
         """Adds steps that come after those before them, all side by side."""
         self._steps += specs

@@ -8,7 +8,7 @@ from typing import Any
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, DuplicateToolError
 from ..runtime import Runtime
-from .compiling import compile_steps, edges_of
+from .compiling import compile_steps
 from .inputs import merge_inputs
 from .outcomes import FallbackPolicy
 from .pipeline import Pipeline
@@ -36,7 +36,7 @@ def compile_pipeline(
     return Pipeline(
         name=name,
         steps=steps,
-        edges=edges_of(steps, steps),
+        edges=tuple((steps[dep].name, step.name) for step in steps for dep in step.deps),
         inputs=merge_inputs(asked, declared),
         inputs_declared=declared is not None,
         runtime=runtime,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import networkx as nx
@@ -39,7 +39,6 @@ def compile_steps(
     catalog: Catalog,
     declared: Mapping[str, Any] | None,
     policy: FallbackPolicy,
-    earlier: Sequence[CompiledStep] = (),
 ) -> tuple[tuple[CompiledStep, ...], Asked]:
     """Checks steps and compiles them, in topological order.
 
@@ -48,24 +47,21 @@ def compile_steps(
         catalog: where names of tools are looked up.
         declared: the declared run inputs; None: whatever the steps ask for.
         policy: the run's.
-        earlier: steps of the same run that are there already; the new ones may wait for them.
 
     Returns:
         The steps, and step name to the run inputs that it asks for.
     """
-    known = {step.name: step for step in earlier}
-    _check_names(specs, declared, known)
+    _check_names(specs, declared)
     callees = {spec.name: _callees(spec, catalog) for spec in specs}
-    deps = _dependencies(specs, callees, known)
-    order = _topological_order(specs, deps, known)
-    check_reachable(order, deps | {name: [] for name in known})
-    indexes = {step.name: step.index for step in earlier}
-    indexes |= {spec.name: index for index, spec in enumerate(order, len(earlier))}
+    deps = _dependencies(specs, callees)
+    order = _topological_order(specs, deps)
+    check_reachable(order, deps)
+    indexes = {spec.name: index for index, spec in enumerate(order)}
     dependants: dict[str, list[int]] = {step: [] for step in indexes}
     for spec in order:
         for dep in deps[spec.name]:
             dependants[dep].append(indexes[spec.name])
-    types: dict[str, Type] = {step.name: step.returns for step in earlier}
+    types: dict[str, Type] = {}
     asked: dict[str, list[tuple[str, Type, bool]]] = {}
     steps: list[CompiledStep] = []
     names_declared = None if declared is None else frozenset(declared)
@@ -81,15 +77,8 @@ def compile_steps(
 Asked = dict[str, list[tuple[str, Type, bool]]]
 
 
-def edges_of(steps: Iterable[CompiledStep], every: Sequence[CompiledStep]) -> tuple[tuple[str, str], ...]:
-    """(dependency, dependant) pairs of names of `steps`, from all steps by index."""
-    return tuple((every[dep].name, step.name) for step in steps for dep in step.deps)
-
-
-def _check_names(
-    specs: Sequence[StepSpec], declared: Mapping[str, Any] | None, known: Mapping[str, CompiledStep]
-) -> None:
-    seen: set[str] = set(known)
+def _check_names(specs: Sequence[StepSpec], declared: Mapping[str, Any] | None) -> None:
+    seen: set[str] = set()
     for spec in specs:
         if spec.name in seen:
             raise DuplicateStepError(f"two steps are called {spec.name!r}: give one of them another name with name=")
@@ -120,11 +109,9 @@ def _asking(spec: StepSpec) -> list[Callee]:
     return [] if condition is None else [condition]
 
 
-def _dependencies(
-    specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]], known: Mapping[str, CompiledStep]
-) -> dict[str, list[str]]:
+def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]) -> dict[str, list[str]]:
     """Step name to the names it waits for, without repeats, in the order given."""
-    names = {spec.name for spec in specs} | known.keys()
+    names = {spec.name for spec in specs}
     by_parameter = steps_by_parameter(names)
     deps: dict[str, list[str]] = {}
     for spec in specs:
@@ -145,9 +132,7 @@ def _dependencies(
     return deps
 
 
-def _topological_order(
-    specs: Sequence[StepSpec], deps: Mapping[str, list[str]], known: Mapping[str, CompiledStep]
-) -> list[StepSpec]:
+def _topological_order(specs: Sequence[StepSpec], deps: Mapping[str, list[str]]) -> list[StepSpec]:
     """The steps, each after the ones it waits for, otherwise in the author's order.
 
     Raises:
@@ -156,7 +141,7 @@ def _topological_order(
     graph: nx.DiGraph[str] = nx.DiGraph()
     position = {spec.name: number for number, spec in enumerate(specs)}
     graph.add_nodes_from(position)
-    graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited if dep not in known)
+    graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited)
     try:
         return [specs[position[name]] for name in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:

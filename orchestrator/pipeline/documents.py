@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,29 @@ Place = tuple[str | int, ...]
 """Keys and positions that lead from the top of a document to a part of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """What a file says, and where.
 
     Attributes:
         content: its value.
-        lines: the line, from 1, of each key and list item; empty when nobody knows.
+        text: what it was read from; "" when it comes from elsewhere.
     """
 
     content: Any
-    lines: Mapping[Place, int] = field(default_factory=dict)
+    text: str = field(default="", repr=False)
+
+    @cached_property
+    def _lines(self) -> Mapping[Place, int]:
+        """The line, from 1, of each key and list item; asked for only when something is wrong."""
+        return _lines_of(self.text)
 
     def line(self, place: Iterable[str | int]) -> int | None:
         """The line of a part, or of the nearest thing around it that has one."""
         path = tuple(place)
-        while path and path not in self.lines:
+        while path and path not in self._lines:
             path = path[:-1]
-        return self.lines.get(path)
+        return self._lines.get(path)
 
 
 def read_document(file: Path) -> Document:
@@ -47,7 +53,7 @@ def read_document(file: Path) -> Document:
         text = file.read_text(encoding="utf-8-sig")
         content = parse_json(text) if file.suffix.lower() == ".json" else yaml.load(text, Loader=_Loader)
         _check_size(content)
-        return Document(content, _lines_of(text))
+        return Document(content, text)
     except OSError as error:
         raise PipelineError(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -12,7 +12,6 @@ import anyio.lowlevel
 
 from ..runtime import Runtime
 from .annotations import Type
-from .attempts import Surroundings
 from .drawing import mermaid
 from .inputs import check_inputs
 from .ledger import Keep
@@ -112,18 +111,16 @@ class Pipeline:
         """Name to output type of the steps that nothing waits for; they are what a pipeline gives as a step."""
         return {step.name: step.returns for step in self.steps if not step.dependants}
 
-    async def run_within(self, outer: Surroundings, inputs: Mapping[str, Any]) -> RunReport:
+    async def run_within(self, inputs: Mapping[str, Any]) -> RunReport:
         """Runs it as a step of another run.
 
         Args:
-            outer: the other run.
             inputs: as for `run`.
 
         Raises:
             InputError: an input is missing or ill-typed.
-            ToolError: "depth_exceeded": pipelines within pipelines, too many deep.
         """
-        return await self.prepare(inputs, stack=outer.stack).execute()
+        return await self.prepare(inputs).execute()
 
     def prepare(
         self,
@@ -132,12 +129,8 @@ class Pipeline:
         timeout: float | None = None,
         limit: int | None = None,
         keep: Keep = "all",
-        stack: tuple[str, ...] = (),
     ) -> Run:
         """Checks the inputs and returns a `Run` to execute, cancel and ask for reports; arguments as in `run`.
-
-        Args:
-            stack: names of the pipelines that the run is part of, outermost first.
 
         Raises:
             InputError: an input is missing, unknown or ill-typed.
@@ -162,7 +155,6 @@ class Pipeline:
             keep=keep,
             edges=self.edges,
             unused_inputs=unused,
-            stack=(*stack, self.name),
         )
 
     def to_mermaid(self) -> str:

@@ -102,7 +102,7 @@ class SubPipeline(Protocol):
     def leaves(self) -> Mapping[str, Any]:
         """Name to output type of the steps that nothing waits for."""
 
-    async def run_within(self, outer: Any, inputs: Mapping[str, Any]) -> Any:
+    async def run_within(self, inputs: Mapping[str, Any]) -> Any:
         """Runs it as a step of another run and returns the report."""
 
 

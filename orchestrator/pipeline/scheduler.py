@@ -49,7 +49,6 @@ class Run:
         keep: which outputs the report holds; see `Ledger`.
         edges: (dependency, dependant) pairs of step names, for the report.
         unused_inputs: for the report.
-        stack: names of the pipelines that the run is part of, outermost first, its own last.
     """
 
     def __init__(
@@ -65,10 +64,10 @@ class Run:
         keep: Keep = "all",
         edges: tuple[tuple[str, str], ...] = (),
         unused_inputs: tuple[str, ...] = (),
-        stack: tuple[str, ...] = (),
     ) -> None:
         self.run_id = uuid.uuid4().hex[:12]
         self.name = name
+        self._steps = steps
         self._inputs = inputs
         self._runtime = runtime
         self._policy = policy
@@ -77,7 +76,7 @@ class Run:
         self._edges = edges
         self._unused = unused_inputs
         self._ledger = Ledger(steps, keep)
-        self._around = Surroundings(self.run_id, self._ledger.values, inputs, runtime, self._now, stack or (name,))
+        self._around = Surroundings(self.run_id, self._ledger.values, inputs, runtime, self._now)
         # the workers
         self._tasks: anyio.abc.TaskGroup | None = None
         self._workers = 0
@@ -133,7 +132,7 @@ class Run:
         """
         ledger = self._ledger
         over = self._elapsed is not None
-        ended = {step.name: step for step in ledger.steps if ledger.outcomes[step.index] is not None}
+        ended = {step.name: step for step in self._steps if ledger.outcomes[step.index] is not None}
         make = functools.partial(ledger.report, origin=self._origin)
         steps = StepReports(ended, make) if over else {name: make(step) for name, step in ended.items()}
         outcomes = {outcome for outcome in ledger.outcomes if outcome is not None}
@@ -188,7 +187,7 @@ class Run:
     async def _work(self) -> None:
         """Does ready steps until none is left or the run has stopped."""
         ledger, clock = self._ledger, self._clock
-        ready, steps = ledger.ready, ledger.steps
+        ready, steps = ledger.ready, self._steps
         self._standby = False
         yielded, since = clock(), 0
         while ledger.remaining and self._stopped is None:
