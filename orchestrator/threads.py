@@ -6,7 +6,6 @@ a call that was given up on no longer counts as a thread in use.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import functools
@@ -20,6 +19,8 @@ from typing import Any, Generic, TypeVar
 
 import anyio
 import anyio.lowlevel
+
+from .loop import loop_scheduler
 
 MAX_THREADS = 128
 """Threads per event loop. A thread that was given up on keeps its place until it ends, so this is
@@ -101,7 +102,7 @@ class _Call(Generic[Result]):
         self._function: Callable[[], Result] | None = function
         self._limiter = limiter
         self._context = contextvars.copy_context()
-        self._in_loop = _scheduler_of_running_loop()
+        self._in_loop = loop_scheduler()
         self._returned: list[Result] = []
         self._raised: BaseException | None = None
 
@@ -143,12 +144,6 @@ def _as_outside_any_loop(function: Callable[[], Result]) -> Result:
     else:
         current_async_library_cvar.set(None)
     return function()
-
-
-def _scheduler_of_running_loop() -> Callable[..., object]:
-    """What schedules a callback on the running loop from any thread."""
-    loop: Any = anyio.lowlevel.current_token().native_token
-    return loop.call_soon_threadsafe if isinstance(loop, asyncio.AbstractEventLoop) else loop.run_sync_soon
 
 
 class _Worker:

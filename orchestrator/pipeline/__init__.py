@@ -4,21 +4,25 @@ from .builder import PipelineBuilder
 from .conditions import Comparison
 from .definition import build_definition, load_pipeline
 from .definition_schema import pipeline_schema
+from .open_run import OpenRun
 from .outcomes import FallbackPolicy, Join, Missing, StepOutcome, at_least
 from .pipeline import Pipeline, RunInterrupted
-from .policies import Fallback, Level, Retry, constant
+from .policies import Fallback, Level, Retry, Timeout, constant
 from .refs import Ref, ref, run_input
 from .report import Attempt, RunReport, StepReport
-from .scheduler import Run
+from .run import Run
+from .streaming import EventStream
 
 __all__ = [
     "Attempt",
     "Comparison",
+    "EventStream",
     "Fallback",
     "FallbackPolicy",
     "Join",
     "Level",
     "Missing",
+    "OpenRun",
     "Pipeline",
     "PipelineBuilder",
     "Ref",
@@ -28,6 +32,7 @@ __all__ = [
     "RunReport",
     "StepOutcome",
     "StepReport",
+    "Timeout",
     "at_least",
     "build_definition",
     "constant",

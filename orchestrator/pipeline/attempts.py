@@ -2,62 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from ...catalog import Degraded, ErrorInfo, Permission, SideEffect, ToolCall, ToolError
-from .. import threads
-from ..runtime import CallContext, Runtime, classify
-from ..runtime.shaping import to_json_like
-from .outcomes import Missing, StepOutcome
+from ...catalog import ErrorInfo, Permission, SideEffect
+from ..events import EventKind
+from ..runtime import Runtime, classify
+from .calling import Served, Surroundings, attempt
 from .policies import NO_RETRY, Retry
-from .report import Attempt, RunReport
 from .steps import CompiledStep, Form, Kind, Level
-
-
-class StepTimeoutError(TimeoutError):
-    """Raised when an attempt did not end within the step's timeout."""
-
-
-@dataclass(slots=True)
-class Served:
-    """How a step with policies went; filled while it runs, so that a cancelled step has its history too.
-
-    Attributes:
-        level: what is being tried, in the end what served, or what was tried last.
-        history: every attempt so far.
-        inner: for a pipeline as a step: the report of its last run.
-        item: for a map step: the position of the item that this is about.
-    """
-
-    level: Level | None = None
-    history: list[Attempt] = field(default_factory=list)
-    inner: RunReport | None = None
-    item: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a step needs from its run.
-
-    Attributes:
-        run_id: the run's id.
-        values: outputs by step index.
-        inputs: the run's inputs.
-        runtime: runs tool calls.
-        now: seconds since the run's start.
-    """
-
-    run_id: str
-    values: list[Any]
-    inputs: Mapping[str, Any]
-    runtime: Runtime
-    now: Callable[[], float]
 
 
 async def perform(step: CompiledStep, around: Surroundings, served: Served, item: Any = None) -> Any:
@@ -80,6 +35,8 @@ async def perform(step: CompiledStep, around: Surroundings, served: Served, item
         for level in step.levels:
             if info is not None and not level.accepts(info):
                 continue
+            if served.level is not None:
+                around.run.tell(EventKind.FALLBACK, step.name, item=served.item, level=level.name, error=info)
             served.level = level
             try:
                 return await _try_level(step, level, around, served, item)
@@ -128,7 +85,7 @@ async def _try_level(step: CompiledStep, level: Level, around: Surroundings, ser
     retry = step.retry if level.kind is not Kind.CONSTANT and _may_repeat(level, around.runtime) else NO_RETRY
     began = around.now()
     try:
-        return await _attempt(step, level, around, served, item)
+        return await attempt(step, level, around, served, item)
     except Exception as error:
         if retry.attempts == 1 or not retry.on(classify(error)):
             raise
@@ -152,21 +109,33 @@ async def _try_again(
         too_late = retry.deadline is not None and around.now() + state.upcoming_sleep - began >= retry.deadline
         return state.attempt_number >= retry.attempts or too_late
 
+    def told(state: RetryCallState) -> None:
+        around.run.tell(
+            EventKind.RETRYING,
+            step.name,
+            item=served.item,
+            level=level.name,
+            attempt=state.attempt_number + 1,
+            wait=state.upcoming_sleep,
+            error=classify(_error_of(state)),
+        )
+
     known_failures = [failure]
 
-    async def attempt() -> Any:
+    async def once_more() -> Any:
         if known_failures:  # tenacity's first attempt is the one that has failed already
             raise known_failures.pop()
-        return await _attempt(step, level, around, served, item)
+        return await attempt(step, level, around, served, item)
 
     again = AsyncRetrying(
         sleep=anyio.sleep,
         stop=stop,
         wait=wait,
         retry=retry_if_exception(lambda error: isinstance(error, Exception) and retry.on(classify(error))),
+        before_sleep=told,
         reraise=True,
     )
-    return await again(attempt)
+    return await again(once_more)
 
 
 def _error_of(state: RetryCallState) -> BaseException:
@@ -182,83 +151,3 @@ def _may_repeat(level: Level, runtime: Runtime) -> bool:
         return tool is None or tool.idempotent is True
     harmless = tool.side_effect in (None, SideEffect.NONE, SideEffect.COMPUTE)
     return harmless and tool.permission not in (Permission.LOW_RISK_WRITE, Permission.HIGH_RISK_WRITE)
-
-
-async def _attempt(step: CompiledStep, level: Level, around: Surroundings, served: Served, item: Any) -> Any:
-    started = around.now()
-    error: Exception | None = None
-    ended = False
-    try:
-        arguments = level.arguments(around.values, around.inputs)
-        if level.each:
-            arguments[level.each] = item
-        if step.timeout is None:
-            answer = await _call(step, level, arguments, around, served)
-        else:
-            with threads.noticing() as left, anyio.move_on_after(step.timeout) as scope:
-                answer = await _call(step, level, arguments, around, served)
-            if scope.cancelled_caught:
-                late = threads.still_running(left)
-                raise StepTimeoutError(f"{level.name} did not end within {step.timeout:g} s{late}")
-        ended = True
-        return answer
-    except Exception as failure:
-        error, ended = failure, True
-        raise
-    finally:
-        info = None if error is None else classify(error)
-        tried = Attempt(level.name, started, around.now() - started, info, not ended, served.item)
-        served.history.append(tried)
-
-
-async def _call(
-    step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings, served: Served
-) -> Any:
-    if level.kind is Kind.TOOL:
-        return await _call_tool(step, level, arguments, around)
-    if level.kind is Kind.CONSTANT:
-        return level.value
-    if level.kind is Kind.PIPELINE:
-        return await _run_inner(step, level, arguments, around, served)
-    assert level.call is not None  # functions have one
-    if level.kind is Kind.ASYNC:
-        return await level.call(**arguments)
-    returned = await threads.run_in_thread(level.call, **arguments)
-    return await returned if inspect.isawaitable(returned) else returned
-
-
-async def _run_inner(
-    step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings, served: Served
-) -> Any:
-    """A pipeline as a step: the outputs of its leaves, or of its only one.
-
-    What is not there although the inner run has not succeeded is a failure; what is there nevertheless is degraded.
-    """
-    report = await level.value.run_within(arguments)
-    if step.form is Form.CHAIN:
-        served.inner = report
-    leaves = level.value.leaves
-    outputs = report.outputs
-    if not report.ok and len(outputs) < len(leaves):
-        report.raise_for_failure()
-    answer = next(iter(outputs.values()), None) if len(leaves) == 1 else outputs
-    if report.ok and not report.degraded:
-        return answer
-    poor = [one.name for one in report if one.degraded or one.outcome in (StepOutcome.FAILED, StepOutcome.TIMED_OUT)]
-    confidence = min((one.confidence for one in report if one.name in outputs), default=1.0)
-    return Degraded(answer, f"in {level.name}: {', '.join(poor)}", confidence)
-
-
-async def _call_tool(step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings) -> Any:
-    shaped: dict[str, Any] = {}
-    for name, value in arguments.items():
-        if not isinstance(value, Missing):
-            shaped[name] = to_json_like(value, what=f"the argument {name!r} of {level.name}")
-        elif name not in level.optional:
-            why = f"nothing came from step {value.step!r}: {value.reason}"
-            raise ToolError(f"{level.name} cannot run without {name!r}", "validation_error", fields={name: why})
-    caller = f"{around.run_id}:{step.name}"
-    call = ToolCall(tool=level.value, arguments=shaped, call_id=f"{caller}:{level.name}")
-    result = await around.runtime.call(call, CallContext(caller=caller, step=step.name, stack=(step.name, level.name)))
-    data = result.unwrap()
-    return Degraded(data, result.note, result.confidence) if result.degraded else data

@@ -309,6 +309,11 @@ class PipelineBuilder:
         self._timeout = positive(seconds)
         return self
 
+    @property
+    def specs(self) -> tuple[StepSpec, ...]:
+        """The steps as they were described so far."""
+        return tuple(self._steps)
+
     def build(self) -> Pipeline:
         """Checks everything and returns the pipeline.
 

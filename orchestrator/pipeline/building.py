@@ -8,10 +8,11 @@ from typing import Any
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, DuplicateToolError
 from ..runtime import Runtime
-from .compiling import compile_steps
-from .inputs import merge_inputs
+from .compiling import compile_steps, edges_of
+from .inputs import check_inputs, merge_inputs
 from .outcomes import FallbackPolicy
 from .pipeline import Pipeline
+from .run import Run
 from .steps import CompiledStep, Kind, StepSpec
 
 
@@ -36,7 +37,7 @@ def compile_pipeline(
     return Pipeline(
         name=name,
         steps=steps,
-        edges=tuple((steps[dep].name, step.name) for step in steps for dep in step.deps),
+        edges=edges_of(steps, steps),
         inputs=merge_inputs(asked, declared),
         inputs_declared=declared is not None,
         runtime=runtime,
@@ -44,6 +45,28 @@ def compile_pipeline(
         limit=limit,
         timeout=timeout,
     )
+
+
+def extend_run(pipeline: Pipeline, run: Run, given: Mapping[str, Any], specs: Sequence[StepSpec]) -> None:
+    """Checks steps against those that an open run has, and adds them.
+
+    Args:
+        pipeline: what the run is of.
+        run: the run.
+        given: its inputs.
+        specs: the new steps.
+
+    Raises:
+        PipelineError: as for `PipelineBuilder.build`, or the run takes no more steps.
+        InputError: a step asks for an input that the run was not given.
+    """
+    there = list(run.steps.values())
+    steps, asked = compile_steps(
+        specs, catalog=pipeline.runtime.catalog, declared=None, policy=pipeline.policy, earlier=there
+    )
+    _check_runtime(steps, pipeline.runtime)
+    check_inputs(merge_inputs(asked, None), dict(given), declared=False)
+    run.add(steps, edges_of(steps, [*there, *steps]))
 
 
 def _with_tools_of(specs: Iterable[StepSpec], catalog: Catalog) -> Catalog:

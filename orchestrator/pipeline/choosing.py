@@ -80,7 +80,7 @@ def check_reachable(specs: Iterable[StepSpec], deps: Mapping[str, list[str]]) ->
     """
     needed: dict[str, dict[Branch, str]] = {}  # step to the sides that must be taken for it to run, and by whom
     for spec in specs:
-        sides = _sides_needed(spec.join, [needed[dep] for dep in deps[spec.name]])
+        sides = _sides_needed(spec.join, [needed[dep] for dep in deps[spec.name] if dep in needed])
         branch = spec.branch or _side_of(spec)
         if branch is not None:
             sides = sides | {branch: spec.name}

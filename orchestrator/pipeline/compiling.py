@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
@@ -39,6 +39,7 @@ def compile_steps(
     catalog: Catalog,
     declared: Mapping[str, Any] | None,
     policy: FallbackPolicy,
+    earlier: Sequence[CompiledStep] = (),
 ) -> tuple[tuple[CompiledStep, ...], Asked]:
     """Checks steps and compiles them, in topological order.
 
@@ -47,21 +48,24 @@ def compile_steps(
         catalog: where names of tools are looked up.
         declared: the declared run inputs; None: whatever the steps ask for.
         policy: the run's.
+        earlier: steps of the same run that are there already; the new ones may wait for them.
 
     Returns:
         The steps, and step name to the run inputs that it asks for.
     """
-    _check_names(specs, declared)
+    known = {step.name: step for step in earlier}
+    _check_names(specs, declared, known)
     callees = {spec.name: _callees(spec, catalog) for spec in specs}
-    deps = _dependencies(specs, callees)
-    order = _topological_order(specs, deps)
+    deps = _dependencies(specs, callees, known)
+    order = _topological_order(specs, deps, known)
     check_reachable(order, deps)
-    indexes = {spec.name: index for index, spec in enumerate(order)}
+    indexes = {step.name: step.index for step in earlier}
+    indexes |= {spec.name: index for index, spec in enumerate(order, len(earlier))}
     dependants: dict[str, list[int]] = {step: [] for step in indexes}
     for spec in order:
         for dep in deps[spec.name]:
             dependants[dep].append(indexes[spec.name])
-    types: dict[str, Type] = {}
+    types: dict[str, Type] = {step.name: step.returns for step in earlier}
     asked: dict[str, list[tuple[str, Type, bool]]] = {}
     steps: list[CompiledStep] = []
     names_declared = None if declared is None else frozenset(declared)
@@ -77,8 +81,15 @@ def compile_steps(
 Asked = dict[str, list[tuple[str, Type, bool]]]
 
 
-def _check_names(specs: Sequence[StepSpec], declared: Mapping[str, Any] | None) -> None:
-    seen: set[str] = set()
+def edges_of(steps: Iterable[CompiledStep], every: Sequence[CompiledStep]) -> tuple[tuple[str, str], ...]:
+    """(dependency, dependant) pairs of names of `steps`, from all steps by index."""
+    return tuple((every[dep].name, step.name) for step in steps for dep in step.deps)
+
+
+def _check_names(
+    specs: Sequence[StepSpec], declared: Mapping[str, Any] | None, known: Mapping[str, CompiledStep]
+) -> None:
+    seen: set[str] = set(known)
     for spec in specs:
         if spec.name in seen:
             raise DuplicateStepError(f"two steps are called {spec.name!r}: give one of them another name with name=")
@@ -109,9 +120,11 @@ def _asking(spec: StepSpec) -> list[Callee]:
     return [] if condition is None else [condition]
 
 
-def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]) -> dict[str, list[str]]:
+def _dependencies(
+    specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]], known: Mapping[str, CompiledStep]
+) -> dict[str, list[str]]:
     """Step name to the names it waits for, without repeats, in the order given."""
-    names = {spec.name for spec in specs}
+    names = {spec.name for spec in specs} | known.keys()
     by_parameter = steps_by_parameter(names)
     deps: dict[str, list[str]] = {}
     for spec in specs:
@@ -132,7 +145,9 @@ def _dependencies(specs: Sequence[StepSpec], callees: Mapping[str, list[Callee]]
     return deps
 
 
-def _topological_order(specs: Sequence[StepSpec], deps: Mapping[str, list[str]]) -> list[StepSpec]:
+def _topological_order(
+    specs: Sequence[StepSpec], deps: Mapping[str, list[str]], known: Mapping[str, CompiledStep]
+) -> list[StepSpec]:
     """The steps, each after the ones it waits for, otherwise in the author's order.
 
     Raises:
@@ -141,7 +156,7 @@ def _topological_order(specs: Sequence[StepSpec], deps: Mapping[str, list[str]])
     graph: nx.DiGraph[str] = nx.DiGraph()
     position = {spec.name: number for number, spec in enumerate(specs)}
     graph.add_nodes_from(position)
-    graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited)
+    graph.add_edges_from((dep, step) for step, waited in deps.items() for dep in waited if dep not in known)
     try:
         return [specs[position[name]] for name in nx.lexicographical_topological_sort(graph, key=position.__getitem__)]
     except nx.NetworkXUnfeasible:

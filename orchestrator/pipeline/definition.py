@@ -55,7 +55,7 @@ from .definition_schema import AtLeast, Definition, LevelModel, Runs, StepModel
 from .documents import Document, read_document
 from .outcomes import as_join, at_least
 from .pipeline import Pipeline
-from .policies import Fallback, Level, Retry, Target, constant, may_fall_back
+from .policies import Fallback, Level, Retry, Target, Timeout, constant, may_fall_back
 from .refs import Ref, parse_path
 from .steps import Form, Items, StepSpec
 
@@ -159,7 +159,7 @@ class _Builder:
                 bind={parameter: _value(value) for parameter, value in step.arguments.items()},
                 retry=None if step.retry is None else Retry(**step.retry.model_dump(exclude_none=True)),
                 fallback=Fallback(*levels),
-                timeout=step.timeout,
+                timeout=Timeout(step.timeout, step.idle) if step.timeout or step.idle else None,
                 policy=step.policy,
                 form=Form.RACE if step.race is not None else Form.MAP if _goes_over(step) else Form.CHAIN,
                 join=at_least(step.join.at_least) if isinstance(step.join, AtLeast) else as_join(step.join),

@@ -74,7 +74,8 @@ class StepModel(Runs):
     after: list[str] = Field(default_factory=list)
     retry: RetryModel | None = None
     fallback: list[str | LevelModel] = Field(default_factory=list)
-    timeout: float | None = Field(default=None, gt=0)
+    timeout: float | None = Field(default=None, gt=0, description="seconds for one attempt")
+    idle: float | None = Field(default=None, gt=0, description="seconds that an attempt may give no sign of life")
     policy: FallbackPolicy | None = None
     when: str | dict[str, Any] | None = Field(
         default=None,

@@ -6,12 +6,13 @@ The ledger knows outcomes, values and times, and which steps are ready; it neith
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...catalog import Degraded, ErrorInfo
 from ..runtime import classify
-from .attempts import Served
+from .calling import Served
 from .mapping import Mapped
 from .outcomes import (
     ALL,
@@ -46,26 +47,28 @@ class Ledger:
         outcomes: outcome by step index; None while it has none.
         started: loop time at which a step started, by index; None: it has not.
         ready: what may start, oldest first: indexes of steps, and items of maps.
-        remaining: how many steps have no outcome yet.
+        remaining: how many steps have no outcome yet, and one more while the run is open.
         served: how each step with policies goes, by index.
         maps: how each map step goes or went, by index.
+        on_ended: called with each step that gets its outcome; None: nobody wants to know.
     """
 
-    def __init__(self, steps: tuple[CompiledStep, ...], keep: Keep) -> None:
-        count = len(steps)
-        self._steps = steps
-        self.values: list[Any] = [PENDING] * count
-        self.outcomes: list[StepOutcome | None] = [None] * count
-        self.started: list[float | None] = [None] * count
-        self.ready: deque[Any] = deque(step.index for step in steps if not step.deps)
-        self.remaining = count
+    def __init__(self, steps: Sequence[CompiledStep], keep: Keep) -> None:
+        self._steps: list[CompiledStep] = []
+        self.values: list[Any] = []
+        self.outcomes: list[StepOutcome | None] = []
+        self.started: list[float | None] = []
+        self.ready: deque[Any] = deque()
+        self.remaining = 0
         self.served: dict[int, Served] = {}
         self.maps: dict[int, Mapped] = {}
-        self._ended: list[float] = [0.0] * count
-        self._waiting = [len(step.deps) for step in steps]
-        self._readers = _count_readers(steps) if keep == "leaves" else None
+        self.on_ended: Callable[[CompiledStep], None] | None = None
+        self._ended: list[float] = []
+        self._waiting: list[int] = []
+        self._readers: list[int] | None = [] if keep == "leaves" else None
         # what only some steps have
-        self._joins = {step.index: _Arrived() for step in steps if step.join is not ALL and step.deps}
+        self._joins: dict[int, _Arrived] = {}
+        self._late: dict[int, list[int]] = {}
         self._errors: dict[int, tuple[Exception, ErrorInfo]] = {}
         self._confidence: dict[int, float] = {}
         self._notes: dict[int, str] = {}
@@ -73,6 +76,57 @@ class Ledger:
         self._because: dict[int, tuple[str, str]] = {}
         self._without: set[int] = set()
         self._not_chosen: set[int] = set()
+        self._append(steps)
+        self._eventful = bool(self._joins)
+
+    def add(self, steps: Sequence[CompiledStep]) -> None:
+        """Adds steps to a run that has begun; they wait for what has not ended, and see what has.
+
+        Raises:
+            ValueError: one needs an output that was dropped.
+        """
+        for step in steps:
+            for dep in step.reads:
+                if dep < len(self._steps) and self.values[dep] is _DROPPED:
+                    raise ValueError(
+                        f"step {step.name!r} needs the output of {self._steps[dep].name!r}, which was dropped after "
+                        f"its last reader: run with keep='all'"
+                    )
+        before = len(self._steps)
+        self._append(steps)
+        self._eventful = True
+        for step in steps:
+            for dep in step.deps:
+                if dep < before:
+                    self._late.setdefault(dep, []).append(step.index)
+        for step in steps:
+            for dep in step.deps:
+                if dep < before and self.outcomes[dep] is not None and self.outcomes[step.index] is None:
+                    reason = self._one_less(step.index, dep)
+                    if reason:
+                        self._skip(step, reason)
+
+    def _append(self, steps: Sequence[CompiledStep]) -> None:
+        count = len(steps)
+        self._steps += steps
+        self.values += [PENDING] * count
+        self.outcomes += [None] * count
+        self.started += [None] * count
+        self._ended += [0.0] * count
+        self._waiting += [len(step.deps) for step in steps]
+        self.ready += [step.index for step in steps if not step.deps]
+        self._joins |= {step.index: _Arrived() for step in steps if step.join is not ALL and step.deps}
+        self.remaining += count
+        if self._readers is not None:
+            self._readers += [0] * count
+            for step in steps:
+                for index in step.reads:
+                    self._readers[index] += 1
+
+    @property
+    def steps(self) -> Sequence[CompiledStep]:
+        """All steps, by index."""
+        return self._steps
 
     def succeed(self, step: CompiledStep, value: Any, now: float) -> None:
         """Records a step's output and makes ready what waited for it alone."""
@@ -88,9 +142,11 @@ class Ledger:
             self._mark_fallback(step)
         if self._confidence or self._without:
             self._mark_inherited(step)
+        if self.on_ended is not None:
+            self.on_ended(step)
         if self._readers is not None:
             self._release(step, self._readers)
-        if self._without or self._joins:
+        if self._without or self._eventful:
             self._pass_on(step)
             return
         waiting = self._waiting
@@ -129,7 +185,14 @@ class Ledger:
                 self.outcomes[index] = StepOutcome.SKIPPED if self.started[index] is None else cut
                 self._because.setdefault(index, (because, reason))
                 self._ended[index] = now
+                if self.on_ended is not None:
+                    self.on_ended(step)
         self.remaining = 0
+
+    def failure(self, step: CompiledStep) -> tuple[ErrorInfo | None, str]:
+        """Why a step gave nothing: its error, or the reason for which it was skipped or cut short."""
+        error = self._errors.get(step.index)
+        return (None if error is None else error[1]), self._because.get(step.index, ("", ""))[1]
 
     def report(self, step: CompiledStep, origin: float) -> StepReport:
         """What came of a step that has an outcome; times count from `origin`."""
@@ -171,6 +234,8 @@ class Ledger:
         self.values[step.index] = Missing(step.name, outcome, reason)
         self._without.add(step.index)
         self.remaining -= 1
+        if self.on_ended is not None:
+            self.on_ended(step)
         if self._readers is not None:
             self._release(step, self._readers)
 
@@ -183,7 +248,7 @@ class Ledger:
         ended = [step]
         while ended:
             one = ended.pop()
-            for dependant in one.dependants:
+            for dependant in (*one.dependants, *self._late.get(one.index, ())):
                 reason = self._one_less(dependant, one.index)
                 if reason:
                     skipped = self._steps[dependant]
@@ -285,11 +350,3 @@ class _Arrived:
 
     succeeded: int = 0
     decided: bool = False
-
-
-def _count_readers(steps: tuple[CompiledStep, ...]) -> list[int]:
-    readers = [0] * len(steps)
-    for step in steps:
-        for index in step.reads:
-            readers[index] += 1
-    return readers

@@ -70,6 +70,11 @@ class Mapped:
         return ItemOf(self, position)
 
     @property
+    def ended(self) -> int:
+        """How many items are done, however."""
+        return self._next - self._running
+
+    @property
     def stopped(self) -> bool:
         """Whether a failed item has ended it all."""
         return self._policy is FallbackPolicy.FAIL_FAST and self.error is not None

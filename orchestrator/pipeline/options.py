@@ -10,7 +10,7 @@ from ...catalog import Tool
 from ...catalog.errors import BindingError, did_you_mean
 from .conditions import Comparison, Otherwise, When
 from .outcomes import FallbackPolicy
-from .policies import Constant, Fallback, Level, Retry, SubPipeline, Target
+from .policies import Constant, Fallback, Level, Retry, SubPipeline, Target, Timeout
 from .refs import Ref
 from .steps import StepSpec
 
@@ -24,7 +24,7 @@ class StepOptions(TypedDict, total=False):
         bind: parameter name to a value, a reference, or a list or dict that holds references.
         retry: how to try again. Default: `DEFAULT_RETRY` for tools, no retry for functions.
         fallback: what may serve instead, best first.
-        timeout: seconds for one attempt of one level. A tool's own timeout holds as well.
+        timeout: seconds for one attempt of one level, or a `Timeout`. A tool's own timeout holds as well.
         policy: what this step's failure does to the rest; the run's policy by default.
         when: the step is skipped unless this holds: a function whose parameters are filled as a step's are, a
             reference (is there anything?), or a `Comparison`.
@@ -33,7 +33,7 @@ class StepOptions(TypedDict, total=False):
     bind: Mapping[str, Any] | None
     retry: Retry | None
     fallback: Fallback | Iterable[Target | Level]
-    timeout: float | None
+    timeout: float | Timeout | None
     policy: FallbackPolicy | None
     when: When | None
 
@@ -82,7 +82,7 @@ def make_spec(
         bind=dict(options.get("bind") or {}),
         retry=retry,
         fallback=fallback if isinstance(fallback, Fallback) else Fallback(*several(fallback, "fallback")),
-        timeout=None if timeout is None else positive(timeout),
+        timeout=None if timeout is None else timeout if isinstance(timeout, Timeout) else Timeout(timeout),
         policy=None if policy is None else FallbackPolicy(policy),
         **({"when": when} | more),
     )

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
 
+from ..context import place_now
+from ..events import Listener
 from ..runtime import Runtime
 from .annotations import Type
 from .drawing import mermaid
 from .inputs import check_inputs
 from .ledger import Keep
+from .open_run import OpenRun
 from .outcomes import FallbackPolicy
 from .report import RunReport
-from .scheduler import Run
+from .run import Run
 from .steps import CompiledStep, Input
+from .streaming import EventStream
+
+if TYPE_CHECKING:
+    from .builder import PipelineBuilder
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -66,6 +73,7 @@ class Pipeline:
         timeout: float | None = None,  # noqa: ASYNC109 - the run keeps it with a cancel scope of its own
         limit: int | None = None,
         keep: Keep = "all",
+        on_event: Listener | None = None,
     ) -> RunReport:
         """Runs the pipeline on asyncio or trio.
 
@@ -75,11 +83,65 @@ class Pipeline:
             limit: steps at the same time; the pipeline's own by default.
             keep: "all" outputs stay in the report, or only those of the "leaves", the steps that nothing waits for.
                 With "leaves" an output is dropped when its last reader is done.
+            on_event: called with each `Event` of the run, in the event loop; it should be quick.
 
         Raises:
             InputError: an input is missing, unknown or ill-typed; nothing has started.
         """
-        return await self.prepare(inputs, timeout=timeout, limit=limit, keep=keep).execute()
+        run = self.prepare(inputs, timeout=timeout, limit=limit, keep=keep)
+        if on_event is not None:
+            run.listen(on_event)
+        return await run.execute()
+
+    def stream(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        limit: int | None = None,
+        keep: Keep = "all",
+    ) -> EventStream:
+        """Runs the pipeline and gives its events as they happen; arguments as in `run`.
+
+        The last event is RUN_FINISHED and has the report. Who stops reading cancels the run.
+
+        Raises:
+            InputError: an input is missing, unknown or ill-typed; nothing has started.
+
+        Example:
+            >>> async with pipeline.stream({"query": "timeout"}) as events:
+            ...     async for event in events:
+            ...         print(event)
+            >>> events.report.ok
+            True
+        """
+        return EventStream(self.prepare(inputs, timeout=timeout, limit=limit, keep=keep))
+
+    def open(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        limit: int | None = None,
+        on_event: Listener | None = None,
+    ) -> OpenRun:
+        """Runs the pipeline and lets steps be added meanwhile; see `OpenRun`. Arguments as in `run`.
+
+        Every output is kept, so that later steps can use it.
+
+        Raises:
+            InputError: an input is missing, unknown or ill-typed; nothing has started.
+        """
+        run = self.prepare(inputs, timeout=timeout, limit=limit, is_open=True)
+        if on_event is not None:
+            run.listen(on_event)
+
+        def extend(builder: PipelineBuilder) -> None:
+            from .building import extend_run  # it knows pipelines, this file knows runs
+
+            extend_run(self, run, inputs or {}, builder.specs)
+
+        return OpenRun(run, extend)
 
     def run_sync(
         self,
@@ -88,6 +150,7 @@ class Pipeline:
         timeout: float | None = None,
         limit: int | None = None,
         keep: Keep = "all",
+        on_event: Listener | None = None,
         backend: str = "asyncio",
     ) -> RunReport:
         """The same where no event loop runs.
@@ -101,6 +164,8 @@ class Pipeline:
             anyio.lowlevel.current_token()
             raise RuntimeError("an event loop is running in this thread: use `await pipeline.run(...)` in it")
         run = self.prepare(inputs, timeout=timeout, limit=limit, keep=keep)
+        if on_event is not None:
+            run.listen(on_event)
         try:
             return anyio.run(run.execute, backend=backend)
         except KeyboardInterrupt:
@@ -112,7 +177,7 @@ class Pipeline:
         return {step.name: step.returns for step in self.steps if not step.dependants}
 
     async def run_within(self, inputs: Mapping[str, Any]) -> RunReport:
-        """Runs it as a step of another run.
+        """Runs it as a step of another run, with an id that is the same for each attempt of that step.
 
         Args:
             inputs: as for `run`.
@@ -120,7 +185,8 @@ class Pipeline:
         Raises:
             InputError: an input is missing or ill-typed.
         """
-        return await self.prepare(inputs).execute()
+        around = place_now.get()
+        return await self.prepare(inputs, run_id=None if around is None else around.key).execute()
 
     def prepare(
         self,
@@ -129,8 +195,14 @@ class Pipeline:
         timeout: float | None = None,
         limit: int | None = None,
         keep: Keep = "all",
+        is_open: bool = False,
+        run_id: str | None = None,
     ) -> Run:
         """Checks the inputs and returns a `Run` to execute, cancel and ask for reports; arguments as in `run`.
+
+        Args:
+            is_open: whether it goes on until it is closed, and takes steps meanwhile.
+            run_id: None: a new one.
 
         Raises:
             InputError: an input is missing, unknown or ill-typed.
@@ -155,6 +227,8 @@ class Pipeline:
             keep=keep,
             edges=self.edges,
             unused_inputs=unused,
+            is_open=is_open,
+            run_id=run_id,
         )
 
     def to_mermaid(self) -> str:

@@ -69,6 +69,34 @@ DEFAULT_RETRY = Retry()
 NO_RETRY = Retry(attempts=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """How long one attempt may take, and how long it may be silent.
+
+    Attributes:
+        seconds: for the whole attempt; None: no limit.
+        idle: seconds without a sign of life; None: no limit. `heartbeat()` and `progress(...)` inside the step are
+            signs of life, and so is every step that ends of a pipeline inside it.
+
+    Raises:
+        ValueError: neither is given, or one is not positive.
+
+    Example:
+        >>> Timeout(600, idle=30)
+        Timeout(seconds=600, idle=30)
+    """
+
+    seconds: float | None = None
+    idle: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is None and self.idle is None:
+            raise ValueError("a Timeout needs seconds or idle")
+        for given in (self.seconds, self.idle):
+            if given is not None and not given > 0:
+                raise ValueError(f"a timeout must be positive, got {given!r}")
+
+
 def may_fall_back(error: ErrorInfo) -> bool:
     """Whether something else may serve: not when permission is missing or a guard has tripped."""
     return error.category not in (ErrorCategory.PERMISSION, ErrorCategory.GUARD)

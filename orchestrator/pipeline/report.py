@@ -32,6 +32,7 @@ class Attempt:
         error: what went wrong; None: it served, or it was cancelled.
         cancelled: whether it was ended from outside: another one won a race, or the run was stopped.
         item: position of the item that it was for, in a map step.
+        still_running: whether it left a thread to itself that had not ended: Python has no way to stop one.
     """
 
     level: str
@@ -40,6 +41,7 @@ class Attempt:
     error: ErrorInfo | None = None
     cancelled: bool = False
     item: int | None = None
+    still_running: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; empty fields are left out."""
@@ -49,7 +51,8 @@ class Attempt:
         shown |= {"started_s": _seconds(self.started), "elapsed_s": _seconds(self.elapsed)}
         if self.error is not None:
             shown |= {"error_type": self.error.error_type, "message": self.error.message}
-        return shown | ({"cancelled": True} if self.cancelled else {})
+        shown |= {"cancelled": True} if self.cancelled else {}
+        return shown | ({"still_running": True} if self.still_running else {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Runs a pipeline: a ready queue over step indexes, and workers that are reused and grow only while workers wait.
+"""Runs steps: a ready queue over step indexes, and workers that are reused and grow only while workers wait.
 
 A worker takes a ready step and awaits it right there. Before it does, and when more steps are ready, it sees to it
 that one more worker is on its way; that worker does the same. So ten thousand sleeping steps all sleep at once,
@@ -7,23 +7,20 @@ while steps that never wait are done one after the other by the first worker, wi
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
-import functools
-import uuid
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import anyio
 import anyio.abc
 import anyio.lowlevel
 
-from ..runtime import Runtime
-from .attempts import Served, Surroundings, perform
-from .ledger import Keep, Ledger
+from ..context import Place, place_now
+from ..events import EventKind
+from .attempts import perform
+from .calling import Served, Surroundings
+from .ledger import Ledger
 from .mapping import ItemOf, Mapped, items_of
-from .outcomes import Effect, FallbackPolicy, StepOutcome, combine
-from .report import RunReport, StepReports
+from .outcomes import Effect, StepOutcome
 from .steps import CompiledStep
 
 MAX_PARKED = 64
@@ -35,143 +32,67 @@ YIELD_STEPS = 64
 cancellation and other tasks keep their turn."""
 
 
-class Run:
-    """One run of a pipeline. `execute` it once; `report` may be asked for at any time, `cancel` from the loop's thread.
+class Scheduler:
+    """The workers of one run.
 
     Args:
-        name: the pipeline's name.
-        steps: compiled steps in topological order.
-        inputs: checked run inputs.
-        runtime: runs tool calls.
-        policy: the run's failure policy, for the report.
+        ledger: the run's books.
+        around: what steps need from the run.
         limit: steps that run at the same time, at most; None: no limit.
-        timeout: seconds for the whole run; None: no limit.
-        keep: which outputs the report holds; see `Ledger`.
-        edges: (dependency, dependant) pairs of step names, for the report.
-        unused_inputs: for the report.
+        on_failure: called with a step whose failure ends the run.
+
+    Attributes:
+        stopped: whether nothing new is to start.
+        watched: whether somebody wants to know of each step that starts.
     """
 
     def __init__(
         self,
-        name: str,
-        steps: tuple[CompiledStep, ...],
-        inputs: Mapping[str, Any],
-        *,
-        runtime: Runtime,
-        policy: FallbackPolicy,
-        limit: int | None = None,
-        timeout: float | None = None,
-        keep: Keep = "all",
-        edges: tuple[tuple[str, str], ...] = (),
-        unused_inputs: tuple[str, ...] = (),
+        ledger: Ledger,
+        around: Surroundings,
+        limit: int | None,
+        on_failure: Callable[[CompiledStep], None],
     ) -> None:
-        self.run_id = uuid.uuid4().hex[:12]
-        self.name = name
-        self._steps = steps
-        self._inputs = inputs
-        self._runtime = runtime
-        self._policy = policy
+        self.stopped = False
+        self.watched = False
+        self._ledger = ledger
+        self._around = around
         self._limit = limit
-        self._timeout = timeout
-        self._edges = edges
-        self._unused = unused_inputs
-        self._ledger = Ledger(steps, keep)
-        self._around = Surroundings(self.run_id, self._ledger.values, inputs, runtime, self._now)
-        # the workers
+        self._on_failure = on_failure
         self._tasks: anyio.abc.TaskGroup | None = None
         self._workers = 0
         self._standby = False
         self._parked: list[anyio.Event] = []
-        # the run itself
         self._context = contextvars.copy_context()
         self._clock: Callable[[], float] = lambda: 0.0
-        self._origin = 0.0
         self._deadline = float("inf")
-        self._elapsed: float | None = None
-        self._scope: anyio.CancelScope | None = None
-        self._begun = False
-        self._stopped: tuple[StepOutcome, str, str] | None = None
 
-    async def execute(self) -> RunReport:
-        """Runs all steps and returns the report.
+    async def run(self, clock: Callable[[], float], deadline: float) -> None:
+        """Does all steps, until none is left or the run has stopped.
 
-        Failures of steps are in the report. Cancellation from outside passes through.
-
-        Raises:
-            RuntimeError: the run was executed before.
+        Args:
+            clock: the loop's time.
+            deadline: on that clock; nothing starts after it.
         """
-        if self._begun:
-            raise RuntimeError("a run is executed once: prepare another one")
-        self._begun = True
-        self._clock = _loop_clock()
+        self._clock = clock
+        self._deadline = deadline
         self._context = contextvars.copy_context()
-        self._origin = self._clock()
-        if self._timeout is not None:
-            self._deadline = self._origin + self._timeout
-        try:
-            with anyio.CancelScope(deadline=self._deadline) as self._scope:
-                if self._stopped is not None:  # cancelled before it began
-                    self._scope.cancel()
-                await anyio.lowlevel.checkpoint()
-                async with anyio.create_task_group() as self._tasks:
-                    self._summon()
-        except BaseExceptionGroup as group:
-            raise _sole_exception(group) from None
-        finally:
-            self._end()
-        return self.report()
+        async with anyio.create_task_group() as self._tasks:
+            self._summon()
 
-    def cancel(self, reason: str = "the run was cancelled") -> None:
-        """Ends the run: nothing new starts, running steps are cancelled."""
-        self._stop(StepOutcome.CANCELLED, "", reason)
-
-    def report(self) -> RunReport:
-        """What came of the run so far.
-
-        While it is under way, steps without an outcome yet are left out, and `outcome` speaks of the others only.
-        """
-        ledger = self._ledger
-        over = self._elapsed is not None
-        ended = {step.name: step for step in self._steps if ledger.outcomes[step.index] is not None}
-        make = functools.partial(ledger.report, origin=self._origin)
-        steps = StepReports(ended, make) if over else {name: make(step) for name, step in ended.items()}
-        outcomes = {outcome for outcome in ledger.outcomes if outcome is not None}
-        return RunReport(
-            run_id=self.run_id,
-            pipeline=self.name,
-            outcome=combine(outcomes) if self._stopped is None else self._stopped[0],
-            steps=steps,
-            edges=self._edges if over else tuple(edge for edge in self._edges if steps.keys() >= {*edge}),
-            elapsed=self._now() if self._elapsed is None else self._elapsed,
-            policy=self._policy,
-            reason=self._stopped[2] if self._stopped is not None else "" if over else "the run is not over",
-            unused_inputs=self._unused,
-        )
-
-    def _now(self) -> float:
-        """Seconds since the run's start."""
-        return self._clock() - self._origin
-
-    def _stop(self, outcome: StepOutcome, because: str, reason: str) -> None:
-        if self._stopped is None and self._elapsed is None:
-            self._stopped = outcome, because, reason
-            if self._scope is not None:
-                self._scope.cancel()
-
-    def _end(self) -> None:
-        """Closes the books, whatever ended the run."""
-        self._elapsed = self._now()
-        if not self._ledger.remaining:
+    def wake(self) -> None:
+        """Looks at the books again, which somebody else has changed."""
+        if self._tasks is None:
             return
-        if self._stopped is None:
-            if self._scope is not None and self._scope.cancelled_caught:
-                limit = f"the run's limit of {self._timeout:g} s was reached"
-                self._stopped = StepOutcome.TIMED_OUT, "", limit
-            else:
-                self._stopped = StepOutcome.CANCELLED, "", "the run was cancelled from outside"
-        outcome, because, reason = self._stopped
-        cut = StepOutcome.TIMED_OUT if outcome is StepOutcome.TIMED_OUT else StepOutcome.CANCELLED
-        self._ledger.settle(cut, because, reason, self._clock())
+        if not self._ledger.remaining or self.stopped:
+            self._dismiss()
+        elif self._ledger.ready and not self._standby:
+            self._summon()
+
+    def _dismiss(self) -> None:
+        for event in self._parked:
+            event.set()
+        self._parked.clear()
 
     def _summon(self) -> None:
         """Sees to it that one more worker is on its way, if there may be one more."""
@@ -181,16 +102,19 @@ class Run:
         elif self._limit is None or self._workers < self._limit:
             self._standby = True
             self._workers += 1
-            assert self._tasks is not None  # workers exist only inside execute()
+            assert self._tasks is not None  # workers exist only inside run()
             self._context.copy().run(self._tasks.start_soon, self._work)  # not in what the last step left behind
 
     async def _work(self) -> None:
         """Does ready steps until none is left or the run has stopped."""
         ledger, clock = self._ledger, self._clock
-        ready, steps = ledger.ready, self._steps
+        ready, steps = ledger.ready, ledger.steps
         self._standby = False
+        place = Place("step", "", self._around.place, self._around.run)
+        place_now.set(place)
+        mine = contextvars.copy_context()
         yielded, since = clock(), 0
-        while ledger.remaining and self._stopped is None:
+        while ledger.remaining and not self.stopped:
             if not ready:
                 if len(self._parked) >= MAX_PARKED:
                     break
@@ -210,33 +134,38 @@ class Run:
                 self._summon()
             since += 1
             if entry.__class__ is int:
+                step = steps[entry]
                 ledger.started[entry] = now
-                await self._do(steps[entry])
+                place.name = step.name
+                place.item = None
+                await self._do(step)
                 spoilt = ledger.outcomes[entry] is StepOutcome.CANCELLED
             else:
+                place.name = entry.mapped.step.name
+                place.item = entry.position
                 spoilt = await self._do_item(entry)
-            if spoilt or not _same(contextvars.copy_context(), self._context):
+            if spoilt or not _same(contextvars.copy_context(), mine):
                 break  # the step has left traces in this task, its own cancellation or context: a fresh one goes on
         self._workers -= 1
-        if not ledger.remaining or self._stopped is not None:
-            for event in self._parked:
-                event.set()
-            self._parked.clear()
-        elif ready and not self._standby:
+        if not ledger.remaining or self.stopped:
+            self._dismiss()
+        elif (ready or not self._workers) and not self._standby:
             self._summon()
 
     async def _do(self, step: CompiledStep) -> None:
         """Runs one step to its outcome; only a cancellation of the run, or what is no `Exception`, passes through."""
-        ledger = self._ledger
+        ledger, inputs = self._ledger, self._around.inputs
         try:
-            if step.plain:
-                level = step.levels[0]
-                value = await level.call(**level.arguments(ledger.values, self._inputs))  # type: ignore[misc]
-            elif step.condition is not None and not await step.condition.holds(ledger.values, self._inputs):
+            if step.condition is not None and not await step.condition.holds(ledger.values, inputs):
                 ledger.skip(step, f"its condition does not hold: {step.condition.text}", self._clock())
                 return
+            if self.watched:
+                self._around.run.tell(EventKind.STEP_STARTED, step.name)
+            if step.plain:
+                level = step.levels[0]
+                value = await level.call(**level.arguments(ledger.values, inputs))  # type: ignore[misc]
             elif step.spread is not None:
-                given = step.spread.over.get(ledger.values, self._inputs)
+                given = step.spread.over.get(ledger.values, inputs)
                 mapped = Mapped(step, step.spread, items_of(given, step.name))
                 ledger.maps[step.index] = mapped
                 if mapped.count:
@@ -271,6 +200,8 @@ class Run:
             mapped.left(scope)
             if scope.cancelled_caught:
                 mapped.cancelled(position)
+        if self.watched:
+            self._tell_of_item(mapped, position)
         following = mapped.following()
         if following is not None:
             self._ledger.ready.append(following)
@@ -283,7 +214,7 @@ class Run:
         try:
             if mapped.plain:
                 level = step.levels[0]
-                arguments = level.arguments(ledger.values, self._inputs)
+                arguments = level.arguments(ledger.values, self._around.inputs)
                 arguments[level.each] = item
                 answer = await level.call(**arguments)  # type: ignore[misc]
             else:
@@ -304,6 +235,17 @@ class Run:
             mapped.succeeded(position, answer)
         return False
 
+    def _tell_of_item(self, mapped: Mapped, position: int) -> None:
+        error = mapped.faults.get(position)
+        self._around.run.tell(
+            EventKind.PROGRESS,
+            mapped.step.name,
+            item=position,
+            message="failed" if error is not None else "done",
+            fraction=mapped.ended / mapped.count,
+            error=error,
+        )
+
     def _end_map(self, mapped: Mapped) -> None:
         try:
             answers = mapped.result()
@@ -314,7 +256,7 @@ class Run:
 
     def _failed(self, step: CompiledStep, error: Exception, outcome: StepOutcome = StepOutcome.FAILED) -> None:
         if self._ledger.fail(step, error, self._clock(), outcome) is Effect.STOP:
-            self._stop(StepOutcome.FAILED, step.name, f"step {step.name!r} failed, and its policy is fail_fast")
+            self._on_failure(step)
 
 
 class _CancelledInsideError(Exception):
@@ -331,17 +273,3 @@ def _same(one: contextvars.Context, other: contextvars.Context) -> bool:
         return one == other
     except Exception:  # noqa: BLE001 - values that refuse to be compared count as changed
         return False
-
-
-def _loop_clock() -> Callable[[], float]:
-    """The running loop's own clock, so that virtual time in tests rules here too."""
-    loop = anyio.lowlevel.current_token().native_token
-    return loop.time if isinstance(loop, asyncio.AbstractEventLoop) else anyio.current_time
-
-
-def _sole_exception(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What is inside a group of one (Ctrl-C in a step, say); a group of several stays a group."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error

@@ -11,7 +11,7 @@ from ...catalog import ErrorInfo
 from .annotations import Type, type_text
 from .conditions import Check, When
 from .outcomes import ALL, FallbackPolicy, Join, Missing
-from .policies import Fallback, Retry, Target
+from .policies import Fallback, Retry, Target, Timeout
 from .refs import Ref, follow
 
 
@@ -69,7 +69,7 @@ class StepSpec:
         bind: parameter name to a `Ref`, or to a value (which may hold references inside lists and dicts).
         retry: None: the default for its kind.
         fallback: what serves when the target fails.
-        timeout: seconds for one attempt of one level; None: no limit here.
+        timeout: for one attempt of one level; None: no limit here.
         policy: what its failure does to the rest; None: the run's policy.
         form: how target and fallbacks are put to use.
         join: how many of the steps it waits for it needs.
@@ -86,7 +86,7 @@ class StepSpec:
     bind: Mapping[str, Any] = field(default_factory=dict)
     retry: Retry | None = None
     fallback: Fallback = field(default_factory=Fallback)
-    timeout: float | None = None
+    timeout: Timeout | None = None
     policy: FallbackPolicy | None = None
     form: Form = Form.CHAIN
     join: Join = ALL
@@ -173,6 +173,7 @@ class Kind(Enum):
     ASYNC = auto()
     THREAD = auto()
     TOOL = auto()
+    PROCESS = auto()
     CONSTANT = auto()
     PIPELINE = auto()
 
@@ -264,7 +265,7 @@ class CompiledStep:
         reads: indexes of the steps whose output its parameters use.
         levels: the target, then the fallbacks.
         retry: how each level is tried again.
-        timeout: seconds for one attempt; None: no limit.
+        timeout: for one attempt; None: no limit.
         policy: what its failure does to the rest.
         plain: an async function without any policy of its own, the fast path.
         returns: the type of its output.
@@ -282,7 +283,7 @@ class CompiledStep:
     reads: tuple[int, ...]
     levels: tuple[Level, ...]
     retry: Retry
-    timeout: float | None
+    timeout: Timeout | None
     policy: FallbackPolicy
     plain: bool
     returns: Type

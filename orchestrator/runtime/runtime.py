@@ -13,6 +13,7 @@ from ...catalog import Catalog, Degraded, ErrorInfo, Tool, ToolCall, ToolError, 
 from ...catalog.arguments import validate_arguments
 from ...catalog.errors import UnknownToolError
 from .. import threads
+from ..context import MAX_DEPTH, Place, check_depth, place_now
 from .classify import classify
 from .guards import LoopGuard
 from .shaping import to_json_like
@@ -43,6 +44,7 @@ class Runtime:
     Args:
         catalog: where tools are looked up, at each call anew.
         default_timeout: seconds for one attempt of a tool without a timeout of its own.
+        max_depth: runs, agents and tool calls inside each other, at most.
         loop_guard: counts identical calls in a row; a fresh one by default.
         clock: seconds, for the elapsed time in results.
 
@@ -61,6 +63,7 @@ class Runtime:
         catalog: Catalog,
         *,
         default_timeout: float = DEFAULT_TIMEOUT,
+        max_depth: int = MAX_DEPTH,
         loop_guard: LoopGuard | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -68,6 +71,7 @@ class Runtime:
             raise ValueError(f"default_timeout must be positive, got {default_timeout!r}")
         self.catalog = catalog
         self.default_timeout = default_timeout
+        self.max_depth = max_depth
         self.loop_guard = loop_guard or LoopGuard()
         self._clock = clock
 
@@ -79,7 +83,11 @@ class Runtime:
         context = context or CallContext()
         started = self._clock()
         warning = ""
+        outer = place_now.get()
+        place = Place("tool", call.tool, outer, None if outer is None else outer.run)
+        token = place_now.set(place)
         try:
+            check_depth(place, self.max_depth)
             tool = self._find(call.tool)
             arguments = validate_arguments(tool, call.arguments)
             if context.caller:
@@ -87,6 +95,8 @@ class Runtime:
             result = _shape(await self._attempt(tool, arguments), tool, call, context)
         except Exception as error:  # noqa: BLE001 - here a tool's exceptions become data
             result = ToolResult(ok=False, tool=call.tool, call_id=call.call_id, error=_in_place(error, context))
+        finally:
+            place_now.reset(token)
         metadata = {**result.metadata, "elapsed_ms": round((self._clock() - started) * 1000, 3)}
         if warning:
             metadata["warning"] = warning

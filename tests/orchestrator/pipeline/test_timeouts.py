@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from toolpath.orchestrator import PipelineBuilder, Retry
+from toolpath.orchestrator import PipelineBuilder, Retry, Timeout, heartbeat
 
 from tests.orchestrator.building import (
     PARTIAL,
@@ -178,3 +178,46 @@ async def test_hung_threads_do_not_starve_the_others() -> None:
     gate.open()
     assert report.value("sync") == "ran"
     assert report["sync"].elapsed == 0
+
+
+async def test_a_step_that_gives_no_sign_of_life_is_ended_and_one_that_does_is_not() -> None:
+    async def works(rounds: int, every: float) -> str:
+        for _ in range(rounds):
+            await anyio.sleep(every)
+            heartbeat()
+        return "done"
+
+    builder = PipelineBuilder().step(works, name="alive", bind={"rounds": 10, "every": 4}, timeout=Timeout(idle=5))
+    builder.step(works, name="silent", bind={"rounds": 10, "every": 6}, timeout=Timeout(100, idle=5))
+    builder.step(works, name="long", bind={"rounds": 100, "every": 4}, timeout=Timeout(50, idle=5))
+    report = await builder.build().run()
+    assert report.value("alive") == "done"
+    assert report["silent"].outcome is TIMED_OUT
+    assert report["silent"].error is not None
+    assert report["silent"].error.message == "works gave no sign of life for 5 s"
+    assert report["silent"].elapsed == pytest.approx(5)
+    assert report["long"].error is not None
+    assert report["long"].error.message == "works did not end within 50 s"
+
+
+async def test_the_steps_of_a_pipeline_inside_are_signs_of_life() -> None:
+    inner = PipelineBuilder("inner").then(returning(1, after=4), name="x").then(returning(2, after=4), name="y")
+    inner.then(returning(3, after=4), name="z")
+    report = await single(inner.build(), timeout=Timeout(idle=5)).run()
+    assert report.ok
+    assert report.elapsed == pytest.approx(12)
+
+
+async def test_a_thread_shows_that_it_is_alive() -> None:
+    def busy() -> str:
+        for _ in range(100):
+            heartbeat()
+        return "done"
+
+    assert (await single(busy, timeout=Timeout(idle=5)).run()).value("step") == "done"
+
+
+@pytest.mark.parametrize(("seconds", "idle"), [(None, None), (0, None), (1, -1), (float("nan"), None)])
+async def test_a_timeout_that_makes_no_sense_is_refused(seconds: float | None, idle: float | None) -> None:
+    with pytest.raises(ValueError, match="timeout|Timeout"):
+        Timeout(seconds, idle)
