@@ -99,6 +99,7 @@ class Tool(BaseModel):
         rate_limit: calls per window; None: unlimited.
         fallbacks: names of tools that may serve instead, best first.
         depends_on: names of tools whose output this one usually needs.
+        touches: names, tags, categories or servers of tools whose earlier results a call makes outdated.
         environments: where it exists (``("development",)``); empty: everywhere.
         owner: person or team that answers for it.
         version: version of the tool's interface.
@@ -138,6 +139,7 @@ class Tool(BaseModel):
     rate_limit: RateLimit | None = None
     fallbacks: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
+    touches: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
     owner: str | None = None
     version: str | None = None

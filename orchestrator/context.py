@@ -7,6 +7,7 @@ stack. It travels with the context variables, so also into threads and child tas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -31,6 +32,26 @@ class RunOf(Protocol):
         """Calls a function in the run's event loop, from any thread."""
 
 
+class MeterOf(Protocol):
+    """What a place knows of its budget."""
+
+    def call(self, tool: str) -> None:
+        """Counts a call that is about to be made; raises when the budget is used up."""
+
+    def add(self, tokens: int, money: float) -> None:
+        """Counts what was spent."""
+
+    def extend(self) -> None:
+        """Grants the same budget once more."""
+
+
+class LimiterOf(Protocol):
+    """What a place knows of its limit."""
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Waits until a call may be made."""
+
+
 class Place:
     """One entry of the call stack.
 
@@ -43,9 +64,12 @@ class Place:
         item: for a step that goes over a list: the position of the item.
         attempt: for a step: number of the attempt, from 1.
         beat: for a step with an idle timeout: what to call at a sign of life.
+        holds: numbers of the limits of which it holds a place.
+        meter: counts what calls in here spend.
+        limiter: makes calls in here wait for their turn.
     """
 
-    __slots__ = ("attempt", "beat", "depth", "item", "kind", "name", "outer", "run")
+    __slots__ = ("attempt", "beat", "depth", "holds", "item", "kind", "limiter", "meter", "name", "outer", "run")
 
     def __init__(
         self,
@@ -65,6 +89,9 @@ class Place:
         self.item = item
         self.attempt = attempt
         self.beat: Callable[[], None] | None = None
+        self.holds: tuple[int, ...] = ()
+        self.meter: MeterOf | None = None
+        self.limiter: LimiterOf | None = None
 
     def outward(self) -> Iterator[Place]:
         """This place, the one around it, and so on."""

@@ -7,7 +7,7 @@ from .definition_schema import pipeline_schema
 from .open_run import OpenRun
 from .outcomes import FallbackPolicy, Join, Missing, StepOutcome, at_least
 from .pipeline import Pipeline, RunInterrupted
-from .policies import Fallback, Level, Retry, Timeout, constant
+from .policies import Fallback, Level, Retry, Timeout, constant, stale
 from .refs import Ref, ref, run_input
 from .report import Attempt, RunReport, StepReport
 from .run import Run
@@ -40,4 +40,5 @@ __all__ = [
     "pipeline_schema",
     "ref",
     "run_input",
+    "stale",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...catalog import Catalog, Tool
@@ -16,7 +17,7 @@ from .annotations import JsonType, Type, can_fit, follow_type, output_type, para
 from .conditions import Comparison, Otherwise
 from .inputs import value_fault
 from .outcomes import ALL, Join
-from .policies import CONFIDENCE_PER_LEVEL, Constant, SubPipeline, Target, may_fall_back
+from .policies import CONFIDENCE_PER_LEVEL, Constant, Stale, SubPipeline, Target, may_fall_back
 from .policies import Level as LevelSpec
 from .refs import Ref
 from .steps import Assembled, Fixed, Form, FromInput, Kind, Level, Output, OutputSoFar, Parameter, Source, StepSpec
@@ -118,7 +119,26 @@ def resolve_callee(target: Target, catalog: Catalog, name: str | None = None) ->
         return _pipeline_callee(target, name)
     if callable(target):
         return _function_callee(target, name)
+    if isinstance(target, Stale):
+        raise BindingError("stale(...) is a level of a fallback chain: write fallback=[stale()]")
     raise BindingError(f"{target!r} is neither a function, a tool, a tool's name, a pipeline nor constant(...)")
+
+
+def in_process(callee: Callee) -> Callee:
+    """The same in a process of its own, if it is a synchronous function.
+
+    Raises:
+        BindingError: it cannot be sent to a process.
+    """
+    if callee.kind is not Kind.THREAD:
+        return callee
+    try:
+        pickle.dumps(callee.call)
+    except Exception as error:
+        raise BindingError(
+            f"{callee.name} cannot run in a process: {error}; use a function at the top level of a module"
+        ) from error
+    return replace(callee, kind=Kind.PROCESS)
 
 
 def _pipeline_callee(pipeline: SubPipeline, name: str | None) -> Callee:

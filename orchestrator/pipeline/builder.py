@@ -7,7 +7,7 @@ from typing import Any, Self, Unpack
 
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError
-from ..runtime import Runtime
+from ..runtime import Budget, Limit, Runtime
 from .building import compile_pipeline
 from .conditions import Comparison, Otherwise
 from .options import Dependency, StepOptions, make_spec, name_of, name_of_step, positive, several
@@ -61,6 +61,8 @@ class PipelineBuilder:
         self._policy = FallbackPolicy.SKIP_AND_REPORT
         self._limit: int | None = None
         self._timeout: float | None = None
+        self._budget: Budget | None = None
+        self._call_limit: Limit | None = None
 
     def step(
         self,
@@ -309,6 +311,16 @@ class PipelineBuilder:
         self._timeout = positive(seconds)
         return self
 
+    def with_budget(self, budget: Budget) -> Self:
+        """Sets what the tool calls of a run may spend. Default: no limit."""
+        self._budget = budget
+        return self
+
+    def with_call_limit(self, limit: Limit) -> Self:
+        """Sets how often a run calls tools, all of them together. Default: no limit."""
+        self._call_limit = limit
+        return self
+
     @property
     def specs(self) -> tuple[StepSpec, ...]:
         """The steps as they were described so far."""
@@ -332,6 +344,8 @@ class PipelineBuilder:
             policy=self._policy,
             limit=self._limit,
             timeout=self._timeout,
+            budget=self._budget,
+            call_limit=self._call_limit,
         )
 
     def _add(self, *specs: StepSpec) -> None:

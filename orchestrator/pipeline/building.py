@@ -7,7 +7,7 @@ from typing import Any
 
 from ...catalog import Catalog, Tool
 from ...catalog.errors import BindingError, DuplicateToolError
-from ..runtime import Runtime
+from ..runtime import Budget, Limit, Runtime
 from .compiling import compile_steps, edges_of
 from .inputs import check_inputs, merge_inputs
 from .outcomes import FallbackPolicy
@@ -26,6 +26,8 @@ def compile_pipeline(
     policy: FallbackPolicy,
     limit: int | None,
     timeout: float | None,
+    budget: Budget | None = None,
+    call_limit: Limit | None = None,
 ) -> Pipeline:
     """Checks the steps and compiles them; see `PipelineBuilder.build` for what is raised."""
     catalog = _with_tools_of(specs, catalog)
@@ -44,6 +46,8 @@ def compile_pipeline(
         policy=policy,
         limit=limit,
         timeout=timeout,
+        budget=budget,
+        call_limit=call_limit,
     )
 
 

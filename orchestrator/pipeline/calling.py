@@ -132,9 +132,12 @@ async def _call(
     step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings, served: Served
 ) -> Any:
     if level.kind is Kind.TOOL:
-        return await _call_tool(step, level, arguments, around)
+        return await _call_tool(step, level, arguments, around, served.item)
     if level.kind is Kind.CONSTANT:
         return level.value
+    if level.kind is Kind.STALE:
+        tool, max_age = level.value
+        return await around.runtime.stale(tool, _for_tool(level, arguments), max_age)
     if level.kind is Kind.PIPELINE:
         return await _run_inner(step, level, arguments, around, served)
     assert level.call is not None  # functions have one
@@ -173,7 +176,19 @@ async def _run_inner(
     return Degraded(answer, f"in {level.name}: {', '.join(poor)}", confidence)
 
 
-async def _call_tool(step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings) -> Any:
+async def _call_tool(
+    step: CompiledStep, level: Level, arguments: dict[str, Any], around: Surroundings, item: int | None
+) -> Any:
+    shaped = _for_tool(level, arguments)
+    caller = f"{around.run.run_id}:{step.name}" + ("" if item is None else f":{item}")
+    call = ToolCall(tool=level.value, arguments=shaped, call_id=f"{caller}:{level.name}")
+    result = await around.runtime.call(call, CallContext(caller=caller, step=step.name, stack=(step.name, level.name)))
+    data = result.unwrap()
+    return Degraded(data, result.note, result.confidence) if result.degraded else data
+
+
+def _for_tool(level: Level, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments as a tool takes them: JSON-like, and without what is missing."""
     shaped: dict[str, Any] = {}
     for name, value in arguments.items():
         if not isinstance(value, Missing):
@@ -181,8 +196,4 @@ async def _call_tool(step: CompiledStep, level: Level, arguments: dict[str, Any]
         elif name not in level.optional:
             why = f"nothing came from step {value.step!r}: {value.reason}"
             raise ToolError(f"{level.name} cannot run without {name!r}", "validation_error", fields={name: why})
-    caller = f"{around.run.run_id}:{step.name}"
-    call = ToolCall(tool=level.value, arguments=shaped, call_id=f"{caller}:{level.name}")
-    result = await around.runtime.call(call, CallContext(caller=caller, step=step.name, stack=(step.name, level.name)))
-    data = result.unwrap()
-    return Degraded(data, result.note, result.confidence) if result.degraded else data
+    return shaped

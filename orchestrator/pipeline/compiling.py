@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -22,6 +23,7 @@ from .binding import (
     bind_level,
     bind_value,
     check_bound_names,
+    in_process,
     references_in,
     resolve_callee,
     steps_by_parameter,
@@ -29,7 +31,8 @@ from .binding import (
 )
 from .choosing import bind_condition, check_reachable, condition_callee
 from .outcomes import FallbackPolicy
-from .policies import DEFAULT_RETRY, NO_RETRY, Retry
+from .policies import DEFAULT_RETRY, NO_RETRY, Retry, Stale
+from .policies import Level as LevelSpec
 from .steps import CompiledStep, Form, Kind, Spread, StepSpec
 
 
@@ -101,14 +104,23 @@ def _check_names(
 
 def _callees(spec: StepSpec, catalog: Catalog) -> list[Callee]:
     try:
-        callees = [
-            resolve_callee(spec.target, catalog),
-            *(resolve_callee(level.target, catalog, level.name) for level in spec.fallback.levels),
-        ]
+        first = resolve_callee(spec.target, catalog)
+        callees = [first, *(_callee_of_level(level, first, catalog) for level in spec.fallback.levels)]
+        if spec.process:
+            callees = [in_process(callee) for callee in callees]
     except BindingError as error:
         raise BindingError(f"step {spec.name!r}: {error}") from error
     check_bound_names(spec, [*callees, *_asking(spec)])
     return callees
+
+
+def _callee_of_level(level: LevelSpec, first: Callee, catalog: Catalog) -> Callee:
+    if not isinstance(level.target, Stale):
+        return resolve_callee(level.target, catalog, level.name)
+    if first.kind is not Kind.TOOL:
+        raise BindingError(f"stale(...) needs a tool before it, whose results are kept; {first.name} is none")
+    kept = (first.value, level.target.max_age)
+    return replace(first, name=level.name or f"{first.name} (kept)", kind=Kind.STALE, value=kept)
 
 
 def _asking(spec: StepSpec) -> list[Callee]:
@@ -200,6 +212,7 @@ def _compile_step(
         condition=condition,
         spread=spread,
         stagger=spec.stagger,
+        undo=spec.undo,
     )
 
 

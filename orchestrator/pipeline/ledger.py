@@ -50,6 +50,7 @@ class Ledger:
         remaining: how many steps have no outcome yet, and one more while the run is open.
         served: how each step with policies goes, by index.
         maps: how each map step goes or went, by index.
+        undone: how the undoing of a step went, by index: "", or what went wrong.
         on_ended: called with each step that gets its outcome; None: nobody wants to know.
     """
 
@@ -62,6 +63,7 @@ class Ledger:
         self.remaining = 0
         self.served: dict[int, Served] = {}
         self.maps: dict[int, Mapped] = {}
+        self.undone: dict[int, str] = {}
         self.on_ended: Callable[[CompiledStep], None] | None = None
         self._ended: list[float] = []
         self._waiting: list[int] = []
@@ -120,6 +122,7 @@ class Ledger:
         if self._readers is not None:
             self._readers += [0] * count
             for step in steps:
+                self._readers[step.index] += step.undo is not None  # it reads the output, too
                 for index in step.reads:
                     self._readers[index] += 1
 
@@ -189,6 +192,11 @@ class Ledger:
                     self.on_ended(step)
         self.remaining = 0
 
+    def to_undo(self) -> list[CompiledStep]:
+        """Steps that succeeded and can be undone, the last one first."""
+        done = [step for step in self._steps if step.undo and self.outcomes[step.index] is StepOutcome.SUCCEEDED]
+        return sorted(done, key=lambda step: (self._ended[step.index], step.index), reverse=True)
+
     def failure(self, step: CompiledStep) -> tuple[ErrorInfo | None, str]:
         """Why a step gave nothing: its error, or the reason for which it was skipped or cut short."""
         error = self._errors.get(step.index)
@@ -227,6 +235,7 @@ class Ledger:
             items=None if mapped is None else mapped.count,
             failed_items={} if mapped is None else mapped.faults,
             inner=None if served is None else served.inner,
+            undone=self.undone.get(index),
         )
 
     def _gives_nothing(self, step: CompiledStep, outcome: StepOutcome, reason: str) -> None:

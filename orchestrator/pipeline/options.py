@@ -10,7 +10,7 @@ from ...catalog import Tool
 from ...catalog.errors import BindingError, did_you_mean
 from .conditions import Comparison, Otherwise, When
 from .outcomes import FallbackPolicy
-from .policies import Constant, Fallback, Level, Retry, SubPipeline, Target, Timeout
+from .policies import Constant, Fallback, Level, Retry, Stale, SubPipeline, Target, Timeout
 from .refs import Ref
 from .steps import StepSpec
 
@@ -28,6 +28,11 @@ class StepOptions(TypedDict, total=False):
         policy: what this step's failure does to the rest; the run's policy by default.
         when: the step is skipped unless this holds: a function whose parameters are filled as a step's are, a
             reference (is there anything?), or a `Comparison`.
+        undo: a function that takes back what the step has done; called with its output (or with nothing, when it takes
+            nothing) if the run is abandoned after the step has succeeded: stopped, cancelled or out of time. The last
+            step is undone first.
+        process: run synchronous functions of the step in a process of their own, which is killed when a timeout or
+            the end of the run says so. They, their arguments and outputs must be picklable.
     """
 
     bind: Mapping[str, Any] | None
@@ -36,6 +41,8 @@ class StepOptions(TypedDict, total=False):
     timeout: float | Timeout | None
     policy: FallbackPolicy | None
     when: When | None
+    undo: Callable[..., Any] | None
+    process: bool
 
 
 def make_spec(
@@ -73,6 +80,9 @@ def make_spec(
         raise BindingError(f"step {label!r}: retry takes a Retry, got {retry!r}: write retry=Retry(attempts=3)")
     if when is not None and not (callable(when) or isinstance(when, Ref | Comparison | Otherwise)):
         raise BindingError(f"step {label!r}: when takes a function, ref(...) or a Comparison, got {when!r}")
+    undo = options.get("undo")
+    if undo is not None and not callable(undo):
+        raise BindingError(f"step {label!r}: undo takes a function, got {undo!r}")
     fallback, timeout, policy = options.get("fallback", ()), options.get("timeout"), options.get("policy")
     return StepSpec(
         name=label,
@@ -84,6 +94,8 @@ def make_spec(
         fallback=fallback if isinstance(fallback, Fallback) else Fallback(*several(fallback, "fallback")),
         timeout=None if timeout is None else timeout if isinstance(timeout, Timeout) else Timeout(timeout),
         policy=None if policy is None else FallbackPolicy(policy),
+        undo=undo,
+        process=bool(options.get("process", False)),
         **({"when": when} | more),
     )
 
@@ -94,7 +106,7 @@ def name_of(target: Target) -> str:
     Raises:
         BindingError: the target has no name.
     """
-    if not isinstance(target, str | Tool | Constant | SubPipeline) and not callable(target):
+    if not isinstance(target, str | Tool | Constant | Stale | SubPipeline) and not callable(target):
         raise BindingError(f"{target!r} is no function, tool or name of a tool; was the function called by mistake?")
     name = target if isinstance(target, str) else getattr(target, "name", None) or getattr(target, "__name__", None)
     if not isinstance(name, str) or name == "<lambda>" or isinstance(target, Constant):
@@ -125,7 +137,7 @@ def several(given: Iterable[Any], what: str) -> tuple[Any, ...]:
     Raises:
         BindingError: it is a single step.
     """
-    if isinstance(given, str | Tool | Constant | Level | SubPipeline) or callable(given):
+    if isinstance(given, str | Tool | Constant | Stale | Level | SubPipeline) or callable(given):
         one = given if isinstance(given, str) else getattr(given, "name", None) or getattr(given, "__name__", "…")
         written = f"{what}=[{one}]" if what in ("deps", "fallback", "otherwise") else f"{what}([{one}])"
         raise BindingError(f"{what} takes a list, also of one: write {written}")

@@ -12,7 +12,7 @@ import anyio.lowlevel
 
 from ..context import place_now
 from ..events import Listener
-from ..runtime import Runtime
+from ..runtime import Budget, Limit, Runtime
 from .annotations import Type
 from .drawing import mermaid
 from .inputs import check_inputs
@@ -54,6 +54,8 @@ class Pipeline:
         policy: what a failed step does to the rest.
         limit: steps that run at the same time, at most; None: no limit.
         timeout: seconds for a whole run; None: no limit.
+        budget: what the tool calls of a run may spend; None: no limit.
+        call_limit: how often a run calls tools; None: no limit.
     """
 
     name: str
@@ -65,6 +67,8 @@ class Pipeline:
     policy: FallbackPolicy
     limit: int | None
     timeout: float | None
+    budget: Budget | None = None
+    call_limit: Limit | None = None
 
     async def run(
         self,
@@ -229,6 +233,8 @@ class Pipeline:
             unused_inputs=unused,
             is_open=is_open,
             run_id=run_id,
+            budget=self.budget,
+            call_limit=self.call_limit,
         )
 
     def to_mermaid(self) -> str:

@@ -114,6 +114,34 @@ def constant(value: Any) -> Constant:
     return Constant(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """An earlier result of the step's tool as a level of its fallback chain."""
+
+    max_age: float
+
+    def __post_init__(self) -> None:
+        if not self.max_age > 0:
+            raise ValueError(f"max_age must be positive, got {self.max_age!r}")
+
+
+def stale(max_age: float = 86_400.0) -> Stale:
+    """Lets an earlier result of the same call serve, when the tool itself fails; the report says how old it is.
+
+    It needs a runtime with a cache, and a tool with a `cache_ttl`.
+
+    Args:
+        max_age: seconds. Default: a day.
+
+    Raises:
+        ValueError: `max_age` is not positive.
+
+    Example:
+        >>> Fallback(stale(3600), constant([]))
+    """
+    return Stale(max_age)
+
+
 @runtime_checkable
 class SubPipeline(Protocol):
     """What a pipeline must have to be a step of another one: every `Pipeline` has it."""
@@ -134,8 +162,9 @@ class SubPipeline(Protocol):
         """Runs it as a step of another run and returns the report."""
 
 
-Target = Callable[..., Any] | Tool | str | Constant | SubPipeline
-"""What a step or a level runs: a function, a tool, the name of a tool in the catalog, a constant, or a pipeline."""
+Target = Callable[..., Any] | Tool | str | Constant | Stale | SubPipeline
+"""What a step or a level runs: a function, a tool, the name of a tool in the catalog, a constant, a
+kept result, or a pipeline."""
 
 CONFIDENCE_PER_LEVEL = 0.8
 """A level's confidence is this to the power of its position, unless the level says otherwise. It orders

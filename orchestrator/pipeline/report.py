@@ -80,6 +80,7 @@ class StepReport:
         items: for a map step: how many items there were; None: it is none, or its list never came.
         failed_items: position to error, of the items of a map step that failed.
         inner: for a pipeline as a step: the report of its run.
+        undone: how its undoing went, when the run was abandoned: "", or what went wrong; None: it was not undone.
     """
 
     name: str
@@ -102,6 +103,7 @@ class StepReport:
     items: int | None = None
     failed_items: Mapping[int, ErrorInfo] = field(default_factory=dict)
     inner: RunReport | None = None
+    undone: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; empty fields are left out."""
@@ -133,6 +135,8 @@ class StepReport:
             }
         if self.inner is not None:
             shown["inner"] = self.inner.to_dict()
+        if self.undone is not None:
+            shown |= {"undo_failed": self.undone} if self.undone else {"undone": True}
         return shown
 
 
@@ -337,6 +341,8 @@ def _line(step: StepReport) -> str:
         parts.append(f"degraded{by}{through}, confidence {step.confidence:.2f}")
     if step.note:
         parts.append(step.note)
+    if step.undone is not None:
+        parts.append(f"NOT undone: {step.undone}" if step.undone else "undone")
     if step.error is not None:
         parts.append(f"{step.error.error_type}: {step.error.message}")
     if step.reason:

@@ -16,13 +16,16 @@ from ...catalog.errors import PipelineError
 from ..context import Place, check_depth, heartbeat, place_now
 from ..events import Event, EventKind, Listener
 from ..loop import in_loop_from_anywhere, loop_clock
-from ..runtime import Runtime
+from ..runtime import Budget, Limit, Runtime, Spent
+from ..runtime.budget import Meter
+from ..runtime.limiting import Limiter
 from .calling import Surroundings
 from .ledger import Keep, Ledger
 from .outcomes import FallbackPolicy, StepOutcome, combine
 from .report import RunReport, StepReports
 from .scheduler import Scheduler
 from .steps import CompiledStep
+from .undoing import undo_all
 
 _log = logging.getLogger("toolpath")
 
@@ -43,6 +46,8 @@ class Run:
         unused_inputs: for the report.
         run_id: None: a new one.
         is_open: whether it goes on until `close`, and takes steps meanwhile.
+        budget: what its tool calls may spend; None: no limit.
+        call_limit: how often it calls tools; None: no limit.
 
     Attributes:
         run_id: the run's id.
@@ -64,6 +69,8 @@ class Run:
         unused_inputs: tuple[str, ...] = (),
         run_id: str | None = None,
         is_open: bool = False,
+        budget: Budget | None = None,
+        call_limit: Limit | None = None,
     ) -> None:
         self.run_id = run_id or uuid.uuid4().hex[:12]
         self.name = name
@@ -74,6 +81,8 @@ class Run:
         self._listeners: list[Listener] = []
         self._outer = place_now.get()
         self._place = Place("run", name, self._outer, self)
+        self._budget = budget
+        self._call_limit = call_limit
         self._ledger = Ledger(steps, keep)
         self._is_open = is_open
         self._ledger.remaining += is_open
@@ -104,6 +113,10 @@ class Run:
         self._clock = loop_clock()
         self._origin = self._clock()
         deadline = float("inf") if self._timeout is None else self._origin + self._timeout
+        if self._budget is not None:
+            self._place.meter = Meter(self._budget, self._clock)
+        if self._call_limit is not None:
+            self._place.limiter = Limiter(f"the run {self.name}", self._call_limit, self._clock)
         self._watch()
         self.tell(EventKind.RUN_STARTED)
         token = place_now.set(self._place)
@@ -118,7 +131,10 @@ class Run:
             raise sole_exception(group) from None
         finally:
             place_now.reset(token)
-            self._end()
+            self._settle()
+            if self._stopped is not None:
+                await undo_all(self._ledger)
+            self._finish()
         return self.report()
 
     def cancel(self, reason: str = "the run was cancelled") -> None:
@@ -215,9 +231,14 @@ class Run:
             if self._scope is not None:
                 self._scope.cancel()
 
-    def _end(self) -> None:
+    @property
+    def spent(self) -> Spent:
+        """What its tool calls have spent so far; counted only with a budget."""
+        meter = self._place.meter
+        return meter.spent if isinstance(meter, Meter) else Spent()
+
+    def _settle(self) -> None:
         """Closes the books, whatever ended the run."""
-        self._elapsed = self._now()
         if self._is_open:
             self._is_open = False
             self._ledger.remaining -= 1
@@ -231,6 +252,9 @@ class Run:
             outcome, because, reason = self._stopped
             cut = StepOutcome.TIMED_OUT if outcome is StepOutcome.TIMED_OUT else StepOutcome.CANCELLED
             self._ledger.settle(cut, because, reason, self._clock())
+
+    def _finish(self) -> None:
+        self._elapsed = self._now()
         if self._listeners:
             report = self.report()
             self.tell(EventKind.RUN_FINISHED, outcome=report.outcome, message=report.reason, report=report)

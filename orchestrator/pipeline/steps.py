@@ -77,6 +77,8 @@ class StepSpec:
         branch: the side of a `when` that it is on.
         items: what it goes over, for the form MAP.
         stagger: seconds between the starts of the form RACE.
+        undo: takes back what it has done, when the run is abandoned.
+        process: whether its synchronous functions run in processes of their own.
     """
 
     name: str
@@ -94,6 +96,8 @@ class StepSpec:
     branch: Branch | None = None
     items: Items | None = None
     stagger: float = 0.0
+    undo: Callable[..., Any] | None = None
+    process: bool = False
 
 
 PENDING: Any = object()
@@ -175,6 +179,7 @@ class Kind(Enum):
     TOOL = auto()
     PROCESS = auto()
     CONSTANT = auto()
+    STALE = auto()
     PIPELINE = auto()
 
 
@@ -274,6 +279,7 @@ class CompiledStep:
         condition: it is skipped unless this holds.
         spread: what it goes over, for the form MAP.
         stagger: seconds between the starts of the form RACE.
+        undo: takes back what it has done, when the run is abandoned.
     """
 
     index: int
@@ -292,6 +298,7 @@ class CompiledStep:
     condition: Check | None = None
     spread: Spread | None = None
     stagger: float = 0.0
+    undo: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

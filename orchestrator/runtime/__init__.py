@@ -1,7 +1,28 @@
 """One tool call, safely."""
 
+from .breaker import BreakerState, CircuitBreaker
+from .budget import Budget, Spent, spend
+from .caching import Cache, CacheStore, MemoryStore, SQLiteCacheStore
 from .classify import classify
 from .guards import LoopGuard
+from .limiting import Limit
 from .runtime import CallContext, Runtime
+from .states import ToolStates
 
-__all__ = ["CallContext", "LoopGuard", "Runtime", "classify"]
+__all__ = [
+    "BreakerState",
+    "Budget",
+    "Cache",
+    "CacheStore",
+    "CallContext",
+    "CircuitBreaker",
+    "Limit",
+    "LoopGuard",
+    "MemoryStore",
+    "Runtime",
+    "SQLiteCacheStore",
+    "Spent",
+    "ToolStates",
+    "classify",
+    "spend",
+]

@@ -55,7 +55,7 @@ async def test_the_second_identical_call_is_warned_of_and_the_third_stopped(runt
 
 
 async def test_other_arguments_start_over(runtime: Runtime) -> None:
-    for q in ("x", "x", "y", "x", "x", "y"):
+    for q in ("x", "x", "y", "x", "x"):
         assert (await call(runtime, search(q=q))).ok
 
 
@@ -173,3 +173,60 @@ def test_the_guard_agrees_with_a_plain_count(calls: list[tuple[str, int, bool]])
                 guard.check(caller, proposed)
         else:
             assert bool(guard.check(caller, proposed)) == (streak == 2)
+
+
+def others(*letters: str) -> list[ToolCall]:
+    return [ToolCall(tool=letter) for letter in letters]
+
+
+def check_all(guard: LoopGuard, calls: list[ToolCall], results: list[Any]) -> None:
+    for made, result in zip(calls, results, strict=True):
+        guard.check("agent", made)
+        guard.record("agent", made.call_id, result)
+
+
+async def test_taking_turns_without_getting_anywhere_is_a_loop_and_the_calls_are_named() -> None:
+    guard = LoopGuard()
+    check_all(guard, others("a", "b", "a", "b"), [1, 2, 1, 2])
+    with pytest.raises(ToolError, match=r"in turns: a\(\) > b\(\) > a\(\) > b\(\)") as stopped:
+        guard.check("agent", ToolCall(tool="a"))
+    assert stopped.value.error_type == "loop_detected"
+
+
+async def test_three_calls_in_turns_are_a_loop_too() -> None:
+    guard = LoopGuard()
+    check_all(guard, others("a", "b", "c", "a", "b", "c"), [1, 2, 3, 1, 2, 3])
+    with pytest.raises(ToolError, match="in turns"):
+        guard.check("agent", ToolCall(tool="a"))
+
+
+async def test_turns_whose_results_move_on_are_none() -> None:
+    guard = LoopGuard()
+    for round_ in range(20):
+        check_all(guard, others("edit", "test"), ["saved", f"{20 - round_} failures"])
+
+
+async def test_polling_whose_answers_change_is_none() -> None:
+    guard = LoopGuard()
+    for percent in range(50):
+        check_all(guard, others("status"), [percent])
+
+
+async def test_reading_in_pieces_is_none_by_arguments_and_by_results() -> None:
+    guard = LoopGuard()
+    check_all(guard, [search(page=page) for page in range(50)], [f"page {page}" for page in range(50)])
+    check_all(guard, others(*["read_file_next"] * 50), [f"piece {piece}" for piece in range(50)])
+
+
+async def test_the_same_result_again_and_again_is_a_loop() -> None:
+    guard = LoopGuard()
+    check_all(guard, [search(q=str(number)) for number in range(5)], [[]] * 5)
+    with pytest.raises(ToolError, match=r"same result 5 times in a row: search\(.q.:.0.\)"):
+        guard.check("agent", search(q="5"))
+
+
+async def test_a_forgotten_caller_starts_over_after_any_loop() -> None:
+    guard = LoopGuard()
+    check_all(guard, others("a", "b", "a", "b"), [1, 2, 1, 2])
+    guard.forget("agent")
+    guard.check("agent", ToolCall(tool="a"))
