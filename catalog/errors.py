@@ -21,7 +21,8 @@ The tree::
     │   ├── DuplicateStepError       two steps have one name
     │   ├── UnknownStepError         a dependency or reference names no step
     │   ├── BindingError             a parameter cannot get its value, or the types cannot fit
-    │   └── InputError               a run input is missing, unknown or ill-typed
+    │   ├── InputError               a run input is missing, unknown or ill-typed
+    │   └── CheckpointError          a run cannot be kept or resumed
     ├── ToolError                    one tool call failed; carries what a model is told
     └── MissingExtraError            an optional dependency is not installed (names the extra)
 
@@ -139,6 +140,10 @@ class InputError(PipelineError):
     def __init__(self, fields: Mapping[str, str]) -> None:
         self.fields = dict(fields)
         super().__init__("; ".join(f"input {name!r}: {what}" for name, what in self.fields.items()))
+
+
+class CheckpointError(PipelineError):
+    """Raised when a run or an output cannot be kept, read again or resumed; says which step and type."""
 
 
 class MissingExtraError(ToolpathError, ImportError):

@@ -3,6 +3,7 @@
 from ..catalog import Degraded
 from ..catalog.errors import (
     BindingError,
+    CheckpointError,
     CycleError,
     DuplicateStepError,
     InputError,
@@ -10,6 +11,7 @@ from ..catalog.errors import (
     ToolError,
     UnknownStepError,
 )
+from .checkpoints import RunRecord, SQLiteStore, StepRecord, Store
 from .context import StepContext, current_step, heartbeat, progress
 from .events import Event, EventKind
 from .pipeline import (
@@ -67,6 +69,7 @@ __all__ = [
     "Cache",
     "CacheStore",
     "CallContext",
+    "CheckpointError",
     "CircuitBreaker",
     "Comparison",
     "CycleError",
@@ -94,13 +97,17 @@ __all__ = [
     "Retry",
     "Run",
     "RunInterrupted",
+    "RunRecord",
     "RunReport",
     "Runtime",
     "SQLiteCacheStore",
+    "SQLiteStore",
     "Spent",
     "StepContext",
     "StepOutcome",
+    "StepRecord",
     "StepReport",
+    "Store",
     "Timeout",
     "ToolError",
     "ToolStates",

@@ -31,6 +31,10 @@ class RunOf(Protocol):
     def in_loop(self, function: Callable[..., None], *arguments: Any) -> None:
         """Calls a function in the run's event loop, from any thread."""
 
+    @property
+    def journal(self) -> Any:
+        """What writes its outcomes down; None: nothing does."""
+
 
 class MeterOf(Protocol):
     """What a place knows of its budget."""

@@ -82,7 +82,11 @@ async def _race(step: CompiledStep, around: Surroundings, served: Served) -> Any
 
 async def _try_level(step: CompiledStep, level: Level, around: Surroundings, served: Served, item: Any) -> Any:
     """One level, tried as often as the step's `Retry` allows. tenacity is entered only after a first failure."""
-    retry = step.retry if level.kind is not Kind.CONSTANT and _may_repeat(level, around.runtime) else NO_RETRY
+    repeatable = _may_repeat(level, around.runtime)
+    retry = step.retry if level.kind is not Kind.CONSTANT and repeatable else NO_RETRY
+    if not repeatable and around.run.journal is not None:
+        around.run.journal.check_known(step.name, served.item)
+        await around.run.journal.started(step.name, served.item)
     began = around.now()
     try:
         return await attempt(step, level, around, served, item)

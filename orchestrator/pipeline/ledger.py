@@ -51,6 +51,7 @@ class Ledger:
         served: how each step with policies goes, by index.
         maps: how each map step goes or went, by index.
         undone: how the undoing of a step went, by index: "", or what went wrong.
+        restored: indexes of the steps whose outcome is from before the run was resumed.
         on_ended: called with each step that gets its outcome; None: nobody wants to know.
     """
 
@@ -64,6 +65,7 @@ class Ledger:
         self.served: dict[int, Served] = {}
         self.maps: dict[int, Mapped] = {}
         self.undone: dict[int, str] = {}
+        self.restored: set[int] = set()
         self.on_ended: Callable[[CompiledStep], None] | None = None
         self._ended: list[float] = []
         self._waiting: list[int] = []
@@ -180,6 +182,22 @@ class Ledger:
         self._because[step.index] = "", reason
         self._skip(step, reason)
 
+    def restore(self, step: CompiledStep, served: Served, now: float) -> None:
+        """Prepares the books for an outcome that a step had before the run was resumed; `succeed`, `fail` or `skip`
+        follows.
+        """
+        self.served[step.index] = served
+        self.started[step.index] = now
+        self.restored.add(step.index)
+        if step.index in self._joins:
+            self._joins[step.index].decided = True
+
+    def forget_ready(self) -> None:
+        """Takes what has its outcome already from what may start."""
+        left = [entry for entry in self.ready if self.outcomes[entry] is None]
+        self.ready.clear()
+        self.ready.extend(left)
+
     def settle(self, cut: StepOutcome, because: str, reason: str, now: float) -> None:
         """Ends the books early: started steps without an outcome get `cut`, the others are skipped."""
         for step in self._steps:
@@ -221,7 +239,7 @@ class Ledger:
             error=info,
             exception=error,
             history=tuple(served.history) if served is not None else (),
-            attempts=len(served.history) if served is not None else int(started is not None),
+            attempts=served.attempts if served is not None else int(started is not None),
             served_by=level.name if succeeded and level is not None else "",
             degraded=succeeded and index in self._confidence,
             confidence=self._confidence.get(index, 1.0) if succeeded else 0.0,
@@ -236,6 +254,7 @@ class Ledger:
             failed_items={} if mapped is None else mapped.faults,
             inner=None if served is None else served.inner,
             undone=self.undone.get(index),
+            restored=index in self.restored,
         )
 
     def _gives_nothing(self, step: CompiledStep, outcome: StepOutcome, reason: str) -> None:

@@ -29,6 +29,7 @@ class Mapped:
         step: the step.
         spread: what it goes over.
         items: the list.
+        known: position to answer, of items that were done before the run was resumed.
 
     Attributes:
         step: the step.
@@ -39,7 +40,9 @@ class Mapped:
         plain: whether each item is one call of an async function without any policy of its own.
     """
 
-    def __init__(self, step: CompiledStep, spread: Spread, items: list[Any]) -> None:
+    def __init__(
+        self, step: CompiledStep, spread: Spread, items: list[Any], known: Mapping[int, Any] | None = None
+    ) -> None:
         self.step = step
         self.items = items
         self.count = len(items)
@@ -47,12 +50,21 @@ class Mapped:
         self.error: Exception | None = None
         self.plain = spread.plain
         self._policy = spread.policy
-        self._limit = self.count if spread.limit is None else min(spread.limit, self.count)
         self._answers: list[Any] = [_NOT_DONE] * self.count
-        self._next = 0
         self._running = 0
         self._degraded: list[float] = []
         self._scopes: set[anyio.CancelScope] = set()
+        restored = {position: answer for position, answer in (known or {}).items() if position < self.count}
+        self._left = self.count - len(restored)
+        self._limit = self._left if spread.limit is None else min(spread.limit, self._left)
+        self._positions = iter(
+            range(self.count)
+            if not restored
+            else [position for position in range(self.count) if position not in restored]
+        )
+        for position, answer in restored.items():
+            self._running += 1
+            self.succeeded(position, answer)
 
     def first(self) -> Iterator[ItemOf]:
         """The items to begin with."""
@@ -61,18 +73,18 @@ class Mapped:
 
     def following(self) -> ItemOf | None:
         """The item to do after one has ended; None: there is none left, or no more are to start."""
-        return self._take() if self._next < self.count and not self.stopped else None
+        return self._take() if self._left and not self.stopped else None
 
     def _take(self) -> ItemOf:
-        position = self._next
-        self._next += 1
+        position = next(self._positions)
+        self._left -= 1
         self._running += 1
         return ItemOf(self, position)
 
     @property
     def ended(self) -> int:
         """How many items are done, however."""
-        return self._next - self._running
+        return self.count - self._left - self._running
 
     @property
     def stopped(self) -> bool:
@@ -82,7 +94,7 @@ class Mapped:
     @property
     def done(self) -> bool:
         """Whether nothing is running and nothing will start."""
-        return not self._running and (self._next == self.count or self.stopped)
+        return not self._running and (not self._left or self.stopped)
 
     def scope(self) -> anyio.CancelScope | None:
         """A scope for an item to run in, where a failed item ends the others; None: nothing will."""

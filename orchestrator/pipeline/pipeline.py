@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
 
+from ...catalog.errors import CheckpointError
+from .. import threads
+from ..checkpoints import Store
+from ..checkpoints.codec import decode
 from ..context import place_now
 from ..events import Listener
 from ..runtime import Budget, Limit, Runtime
@@ -20,12 +24,33 @@ from .ledger import Keep
 from .open_run import OpenRun
 from .outcomes import FallbackPolicy
 from .report import RunReport
+from .resuming import Changed, Checkpointing
 from .run import Run
 from .steps import CompiledStep, Input
 from .streaming import EventStream
 
 if TYPE_CHECKING:
     from .builder import PipelineBuilder
+
+
+def run_to_end(run: Run, backend: str = "asyncio") -> RunReport:
+    """Executes a run where no event loop runs.
+
+    Raises:
+        RunInterrupted: Ctrl-C; carries the partial report.
+        RuntimeError: an event loop runs in this thread.
+    """
+    with contextlib.suppress(anyio.NoEventLoopError):
+        anyio.lowlevel.current_token()
+        raise RuntimeError("an event loop is running in this thread: use `await pipeline.run(...)` in it")
+    try:
+        return anyio.run(run.execute, backend=backend)
+    except KeyboardInterrupt:
+        raise RunInterrupted(run.report()) from None
+
+
+def _keeping(store: Store | None) -> Checkpointing | None:
+    return None if store is None else Checkpointing(store)
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -78,6 +103,8 @@ class Pipeline:
         limit: int | None = None,
         keep: Keep = "all",
         on_event: Listener | None = None,
+        store: Store | None = None,
+        run_id: str | None = None,
     ) -> RunReport:
         """Runs the pipeline on asyncio or trio.
 
@@ -88,14 +115,73 @@ class Pipeline:
             keep: "all" outputs stay in the report, or only those of the "leaves", the steps that nothing waits for.
                 With "leaves" an output is dropped when its last reader is done.
             on_event: called with each `Event` of the run, in the event loop; it should be quick.
+            store: keeps the outcome of each step, so that the run can be resumed. Default: nothing is kept.
+            run_id: the run's id; a new one by default.
 
         Raises:
             InputError: an input is missing, unknown or ill-typed; nothing has started.
+            CheckpointError: the store has a run of that id, or does not work.
         """
-        run = self.prepare(inputs, timeout=timeout, limit=limit, keep=keep)
+        run = self.prepare(
+            inputs, timeout=timeout, limit=limit, keep=keep, run_id=run_id, checkpointing=_keeping(store)
+        )
         if on_event is not None:
             run.listen(on_event)
         return await run.execute()
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        store: Store,
+        retry_failed: bool = False,
+        changed: Changed = "refuse",
+        repeat: Iterable[str] = (),
+        timeout: float | None = None,  # noqa: ASYNC109 - the run keeps it with a cancel scope of its own
+        limit: int | None = None,
+        on_event: Listener | None = None,
+    ) -> RunReport:
+        """Goes on with a run that was kept, wherever it was cut off: no step whose outcome was written down runs again.
+
+        A step that was under way runs again, with the same idempotency key. A tool that must not be repeated (it has
+        side effects, and is not said to be idempotent) fails with "side_effect_blocked" instead: somebody has to find
+        out whether it has happened.
+
+        Args:
+            run_id: the run's id.
+            store: where it was kept.
+            retry_failed: whether steps that have failed are tried again, and what was built on them is done again.
+            changed: when the pipeline is no longer the same: "refuse", or "map": outcomes of steps that are as they
+                were stand, the others and what was built on them are done again.
+            repeat: names of steps that are called again although nobody knows whether they have happened.
+            timeout: as in `run`, for the rest.
+            limit: as in `run`.
+            on_event: as in `run`.
+
+        Raises:
+            CheckpointError: there is no such run, another process runs it, the pipeline has changed, a kept value
+                cannot be read, or the store does not work.
+        """
+        how = Checkpointing(store, True, retry_failed, changed, frozenset(repeat))
+        run = await self.prepare_to_resume(run_id, how, timeout=timeout, limit=limit)
+        if on_event is not None:
+            run.listen(on_event)
+        return await run.execute()
+
+    async def prepare_to_resume(
+        self,
+        run_id: str,
+        how: Checkpointing,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the run keeps it with a cancel scope of its own
+        limit: int | None = None,
+    ) -> Run:
+        """Returns a `Run` that goes on with a kept one; arguments and errors as in `resume`."""
+        kept = await threads.run_in_thread(how.store.load, run_id=run_id)
+        if kept is None:
+            raise CheckpointError(f"there is no run {run_id!r} in the store")
+        inputs = decode(kept[0].inputs)
+        return self.prepare(inputs, timeout=timeout, limit=limit, run_id=run_id, checkpointing=how)
 
     def stream(
         self,
@@ -155,6 +241,8 @@ class Pipeline:
         limit: int | None = None,
         keep: Keep = "all",
         on_event: Listener | None = None,
+        store: Store | None = None,
+        run_id: str | None = None,
         backend: str = "asyncio",
     ) -> RunReport:
         """The same where no event loop runs.
@@ -164,16 +252,12 @@ class Pipeline:
             RunInterrupted: Ctrl-C; carries the partial report.
             RuntimeError: an event loop runs in this thread: await `run` instead.
         """
-        with contextlib.suppress(anyio.NoEventLoopError):
-            anyio.lowlevel.current_token()
-            raise RuntimeError("an event loop is running in this thread: use `await pipeline.run(...)` in it")
-        run = self.prepare(inputs, timeout=timeout, limit=limit, keep=keep)
+        run = self.prepare(
+            inputs, timeout=timeout, limit=limit, keep=keep, run_id=run_id, checkpointing=_keeping(store)
+        )
         if on_event is not None:
             run.listen(on_event)
-        try:
-            return anyio.run(run.execute, backend=backend)
-        except KeyboardInterrupt:
-            raise RunInterrupted(run.report()) from None
+        return run_to_end(run, backend)
 
     @property
     def leaves(self) -> Mapping[str, Type]:
@@ -190,7 +274,12 @@ class Pipeline:
             InputError: an input is missing or ill-typed.
         """
         around = place_now.get()
-        return await self.prepare(inputs, run_id=None if around is None else around.key).execute()
+        journal = None if around is None or around.run is None else around.run.journal
+        keeping = None
+        if journal is not None:
+            keeping = Checkpointing(journal.store, resume=None, retry_failed=None, changed="map")
+        run_id = None if around is None else around.key
+        return await self.prepare(inputs, run_id=run_id, checkpointing=keeping).execute()
 
     def prepare(
         self,
@@ -201,12 +290,14 @@ class Pipeline:
         keep: Keep = "all",
         is_open: bool = False,
         run_id: str | None = None,
+        checkpointing: Checkpointing | None = None,
     ) -> Run:
         """Checks the inputs and returns a `Run` to execute, cancel and ask for reports; arguments as in `run`.
 
         Args:
             is_open: whether it goes on until it is closed, and takes steps meanwhile.
             run_id: None: a new one.
+            checkpointing: where it is kept; None: nowhere.
 
         Raises:
             InputError: an input is missing, unknown or ill-typed.
@@ -234,6 +325,7 @@ class Pipeline:
             is_open=is_open,
             run_id=run_id,
             budget=self.budget,
+            checkpointing=checkpointing,
             call_limit=self.call_limit,
         )
 

@@ -81,6 +81,7 @@ class StepReport:
         failed_items: position to error, of the items of a map step that failed.
         inner: for a pipeline as a step: the report of its run.
         undone: how its undoing went, when the run was abandoned: "", or what went wrong; None: it was not undone.
+        restored: whether its outcome is from before the run was resumed.
     """
 
     name: str
@@ -104,6 +105,7 @@ class StepReport:
     failed_items: Mapping[int, ErrorInfo] = field(default_factory=dict)
     inner: RunReport | None = None
     undone: str | None = None
+    restored: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; empty fields are left out."""
@@ -135,6 +137,8 @@ class StepReport:
             }
         if self.inner is not None:
             shown["inner"] = self.inner.to_dict()
+        if self.restored:
+            shown["restored"] = True
         if self.undone is not None:
             shown |= {"undo_failed": self.undone} if self.undone else {"undone": True}
         return shown
@@ -341,6 +345,8 @@ def _line(step: StepReport) -> str:
         parts.append(f"degraded{by}{through}, confidence {step.confidence:.2f}")
     if step.note:
         parts.append(step.note)
+    if step.restored:
+        parts.append("from before")
     if step.undone is not None:
         parts.append(f"NOT undone: {step.undone}" if step.undone else "undone")
     if step.error is not None:

@@ -12,7 +12,8 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from ...catalog.errors import PipelineError
+from ...catalog.errors import CheckpointError, PipelineError
+from .. import threads
 from ..context import Place, check_depth, heartbeat, place_now
 from ..events import Event, EventKind, Listener
 from ..loop import in_loop_from_anywhere, loop_clock
@@ -20,9 +21,11 @@ from ..runtime import Budget, Limit, Runtime, Spent
 from ..runtime.budget import Meter
 from ..runtime.limiting import Limiter
 from .calling import Surroundings
+from .journal import Journal
 from .ledger import Keep, Ledger
 from .outcomes import FallbackPolicy, StepOutcome, combine
 from .report import RunReport, StepReports
+from .resuming import Checkpointing, open_journal, restore
 from .scheduler import Scheduler
 from .steps import CompiledStep
 from .undoing import undo_all
@@ -48,6 +51,7 @@ class Run:
         is_open: whether it goes on until `close`, and takes steps meanwhile.
         budget: what its tool calls may spend; None: no limit.
         call_limit: how often it calls tools; None: no limit.
+        checkpointing: where it is kept; None: nowhere.
 
     Attributes:
         run_id: the run's id.
@@ -71,6 +75,7 @@ class Run:
         is_open: bool = False,
         budget: Budget | None = None,
         call_limit: Limit | None = None,
+        checkpointing: Checkpointing | None = None,
     ) -> None:
         self.run_id = run_id or uuid.uuid4().hex[:12]
         self.name = name
@@ -83,6 +88,7 @@ class Run:
         self._place = Place("run", name, self._outer, self)
         self._budget = budget
         self._call_limit = call_limit
+        self._checkpointing = checkpointing
         self._ledger = Ledger(steps, keep)
         self._is_open = is_open
         self._ledger.remaining += is_open
@@ -105,6 +111,7 @@ class Run:
         Raises:
             RuntimeError: the run was executed before.
             ToolError: "depth_exceeded": too many runs and tool calls are inside each other.
+            CheckpointError: it cannot be kept or taken up.
         """
         if self._begun:
             raise RuntimeError("a run is executed once: prepare another one")
@@ -126,6 +133,8 @@ class Run:
                 if self._stopped is not None:  # cancelled before it began
                     self._scope.cancel()
                 await anyio.lowlevel.checkpoint()
+                if self._checkpointing is not None:
+                    await self._take_up(self._checkpointing)
                 await self._scheduler.run(self._clock, deadline)
         except BaseExceptionGroup as group:
             raise sole_exception(group) from None
@@ -134,6 +143,7 @@ class Run:
             self._settle()
             if self._stopped is not None:
                 await undo_all(self._ledger)
+            await self._leave()
             self._finish()
         return self.report()
 
@@ -220,6 +230,33 @@ class Run:
     def _now(self) -> float:
         """Seconds since the run's start."""
         return self._clock() - self._origin
+
+    @property
+    def journal(self) -> Journal | None:
+        """What writes its outcomes down; None: nothing does."""
+        return self._scheduler.journal
+
+    async def _take_up(self, how: Checkpointing) -> None:
+        ledger = self._ledger
+        journal = await open_journal(self.run_id, self.name, ledger.steps, self._around.inputs, how, self._not_kept)
+        self._scheduler.journal = journal
+        restore(ledger, journal, self._clock, self._failed_fast)
+
+    async def _leave(self) -> None:
+        """Notes in the store how the run has ended."""
+        if self.journal is None:
+            return
+        outcome = combine(one for one in self._ledger.outcomes if one is not None)
+        outcome, _, reason = self._stopped or (outcome, "", "")
+        finish = functools.partial(self.journal.store.finish, self.run_id, str(outcome), reason)
+        with anyio.CancelScope(shield=True):
+            try:
+                await threads.run_in_thread(finish)
+            except CheckpointError as fault:
+                self._stopped = self._stopped or (StepOutcome.FAILED, "", str(fault))
+
+    def _not_kept(self, fault: Exception) -> None:
+        self._stop(StepOutcome.FAILED, "", str(fault))
 
     def _failed_fast(self, step: CompiledStep) -> None:
         self._stop(StepOutcome.FAILED, step.name, f"step {step.name!r} failed, and its policy is fail_fast")

@@ -18,6 +18,7 @@ from ..context import Place, place_now
 from ..events import EventKind
 from .attempts import perform
 from .calling import Served, Surroundings
+from .journal import Journal
 from .ledger import Ledger
 from .mapping import ItemOf, Mapped, items_of
 from .outcomes import Effect, StepOutcome
@@ -44,6 +45,7 @@ class Scheduler:
     Attributes:
         stopped: whether nothing new is to start.
         watched: whether somebody wants to know of each step that starts.
+        journal: writes outcomes down before others see them; None: nothing does.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Scheduler:
     ) -> None:
         self.stopped = False
         self.watched = False
+        self.journal: Journal | None = None
         self._ledger = ledger
         self._around = around
         self._limit = limit
@@ -154,10 +157,13 @@ class Scheduler:
 
     async def _do(self, step: CompiledStep) -> None:
         """Runs one step to its outcome; only a cancellation of the run, or what is no `Exception`, passes through."""
-        ledger, inputs = self._ledger, self._around.inputs
+        ledger, inputs, journal = self._ledger, self._around.inputs, self.journal
         try:
             if step.condition is not None and not await step.condition.holds(ledger.values, inputs):
-                ledger.skip(step, f"its condition does not hold: {step.condition.text}", self._clock())
+                reason = f"its condition does not hold: {step.condition.text}"
+                if journal is not None:
+                    await journal.skipped(step, reason)
+                ledger.skip(step, reason, self._clock())
                 return
             if self.watched:
                 self._around.run.tell(EventKind.STEP_STARTED, step.name)
@@ -166,20 +172,23 @@ class Scheduler:
                 value = await level.call(**level.arguments(ledger.values, inputs))  # type: ignore[misc]
             elif step.spread is not None:
                 given = step.spread.over.get(ledger.values, inputs)
-                mapped = Mapped(step, step.spread, items_of(given, step.name))
+                known = None if journal is None else journal.items(step.name)
+                mapped = Mapped(step, step.spread, items_of(given, step.name), known)
                 ledger.maps[step.index] = mapped
-                if mapped.count:
+                if not mapped.done:
                     ledger.ready.extend(mapped.first())
                     return
                 value = mapped.result()
             else:
                 served = ledger.served[step.index] = Served()
                 value = await perform(step, self._around, served)
+            if journal is not None:
+                await journal.succeeded(step, value, ledger.served.get(step.index))
         except Exception as error:  # noqa: BLE001 - a step's failure is data; the policies decide what it means
-            self._failed(step, error)
+            await self._failed(step, error)
         except anyio.get_cancelled_exc_class() as error:
             await anyio.lowlevel.checkpoint_if_cancelled()  # raises when it is the run that is being cancelled
-            self._failed(step, _CancelledInsideError(error), StepOutcome.CANCELLED)
+            await self._failed(step, _CancelledInsideError(error), StepOutcome.CANCELLED)
         else:
             ledger.succeed(step, value, self._clock())
 
@@ -206,11 +215,12 @@ class Scheduler:
         if following is not None:
             self._ledger.ready.append(following)
         elif mapped.done:
-            self._end_map(mapped)
+            await self._end_map(mapped)
         return spoilt
 
     async def _try_item(self, mapped: Mapped, position: int) -> bool:
-        step, item, ledger = mapped.step, mapped.items[position], self._ledger
+        step, item, ledger, journal = mapped.step, mapped.items[position], self._ledger, self.journal
+        served: Served | None = None
         try:
             if mapped.plain:
                 level = step.levels[0]
@@ -225,6 +235,8 @@ class Scheduler:
                     ledger.served.setdefault(step.index, Served()).history += served.history
                 if served.level is not step.levels[0] and served.level is not None:
                     mapped.degraded(served.level.confidence)
+            if journal is not None:
+                await journal.succeeded(step, answer, served, position)
         except Exception as error:  # noqa: BLE001 - an item's failure is data; the map's policy decides what it means
             mapped.failed(position, error)
         except anyio.get_cancelled_exc_class() as error:
@@ -246,15 +258,19 @@ class Scheduler:
             error=error,
         )
 
-    def _end_map(self, mapped: Mapped) -> None:
+    async def _end_map(self, mapped: Mapped) -> None:
         try:
             answers = mapped.result()
+            if self.journal is not None:
+                await self.journal.succeeded(mapped.step, answers, None)
         except Exception as error:  # noqa: BLE001 - as in a step
-            self._failed(mapped.step, error)
+            await self._failed(mapped.step, error)
         else:
             self._ledger.succeed(mapped.step, answers, self._clock())
 
-    def _failed(self, step: CompiledStep, error: Exception, outcome: StepOutcome = StepOutcome.FAILED) -> None:
+    async def _failed(self, step: CompiledStep, error: Exception, outcome: StepOutcome = StepOutcome.FAILED) -> None:
+        if self.journal is not None:
+            await self.journal.failed(step, error, outcome, self._ledger.served.get(step.index))
         if self._ledger.fail(step, error, self._clock(), outcome) is Effect.STOP:
             self._on_failure(step)
 
