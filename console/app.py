@@ -16,6 +16,7 @@ from .index import index
 from .output import ERR, EXIT_INTERRUPTED, clear_errors, tolerate_any_character
 from .route import route
 from .run import run
+from .runs import resume, runs
 from .show import show
 from .tune import tune
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (show, route, index, bench, fit, tune, run):
+for command in (show, route, index, bench, fit, tune, run, resume, runs):
     app.command()(command)
 app.command("enrich")(enrich_command)
 app.add_typer(feedback, name="feedback")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -12,11 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from ..catalog import ToolpathError
-from ..orchestrator import Pipeline, RunInterrupted, RunReport, load_pipeline, pipeline_schema
+from ..orchestrator import Pipeline, SQLiteStore, load_pipeline, pipeline_schema
 from ..orchestrator.pipeline.documents import read_document
 from ..orchestrator.pipeline.inputs import input_from_text
+from ..orchestrator.pipeline.resuming import Checkpointing
+from .live import watching
 from .options import open_catalog
-from .output import ERR, EXIT_INTERRUPTED, EXIT_NOT_OK, OUT, chatter_to_stderr, fail, harmless, leave, print_json
+from .output import OUT, chatter_to_stderr, fail, harmless, note, print_json
+from .reporting import run_and_show
+from .runs import origin_of
 
 
 def _print_schema(wanted: bool) -> None:
@@ -36,7 +39,16 @@ def run(
     ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds for the whole run.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Steps at the same time, at most.")] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Keep the run in this file, so that `toolpath resume` can go on with it.", dir_okay=False),
+    ] = None,
+    run_id: Annotated[str | None, typer.Option(help="The run's id; a new one by default.")] = None,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Draw the run as a Mermaid flow chart.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Events as JSON lines on standard error.")] = False,
+    progress: Annotated[
+        bool, typer.Option("--progress/--no-progress", help="Show the run in the terminal while it goes.")
+    ] = True,
     dry: Annotated[
         bool, typer.Option("--dry", help="Build and draw the pipeline, list its inputs, run nothing.")
     ] = False,
@@ -57,28 +69,20 @@ def run(
     if timeout is not None and (timeout <= 0 or math.isnan(timeout)):
         fail(f"--timeout must be positive, got {timeout:g}")
     given = _read_inputs(built, inputs or [], inputs_file)
-    try:
-        with chatter_to_stderr() if as_json else nullcontext():
-            report = built.run_sync(given, timeout=timeout, limit=limit)
-    except RunInterrupted as stop:
-        ERR.print("interrupted; this is what the run had come to:")
-        _show(stop.report, as_json, mermaid)
-        leave(EXIT_INTERRUPTED)
-    _show(report, as_json, mermaid)
-    # a thread that timed out may still be running; the report is written, so do not wait for it
-    leave(0 if report.ok else EXIT_NOT_OK)
-
-
-def _show(report: RunReport, as_json: bool, as_mermaid: bool) -> None:
-    if as_json:
-        print_json(report.to_dict() | ({"mermaid": report.to_mermaid()} if as_mermaid else {}))
-        return
-    OUT.print(harmless(str(report)), markup=False, soft_wrap=True)
-    for name, value in report.outputs.items():
-        text = value if isinstance(value, str) else json.dumps(report[name].to_dict()["value"], ensure_ascii=False)
-        OUT.print(f"\n{name}:\n  {harmless(text)}", markup=False, soft_wrap=True)
-    if as_mermaid:
-        OUT.print("\n" + report.to_mermaid(), markup=False, soft_wrap=True)
+    kept = None if store is None else SQLiteStore(store)
+    keeping = None if kept is None else Checkpointing(kept, origin=origin_of(pipeline, catalog))
+    run_ = built.prepare(given, timeout=timeout, limit=limit, run_id=run_id, checkpointing=keeping)
+    if kept is not None:
+        note(f"run {run_.run_id} is kept in {store}")
+    quiet = as_json or not progress
+    with (
+        chatter_to_stderr() if as_json else nullcontext(),
+        watching(len(built.steps), events=events, quiet=quiet) as on,
+    ):
+        if on is not None:
+            run_.listen(on)
+        shown = run_and_show(run_, as_json=as_json, mermaid=mermaid)
+    shown()
 
 
 def _show_plan(pipeline: Pipeline, as_json: bool) -> None:

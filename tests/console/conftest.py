@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 from rich.console import Console
-from toolpath.console import app, output, run
+from toolpath.console import app, output, reporting
 
 TOOLS: Sequence[dict[str, Any]] = (
     {
@@ -56,7 +56,7 @@ def toolpath(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         raise SystemExit(code)
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(run, "leave", leave)
+    monkeypatch.setattr(reporting, "leave", leave)
     for console, stream in ((output.OUT, "stdout"), (output.ERR, "stderr")):
         monkeypatch.setattr(console, "_width", 200)
         assert isinstance(console, Console), stream

@@ -88,7 +88,8 @@ def test_any_value_comes_back_as_it_was(value: Any) -> None:
 
 def test_what_cannot_be_kept_is_named_with_its_place_and_type() -> None:
     with pytest.raises(
-        CheckpointError, match=r"the output of step 'fetch' cannot be kept: there is something of type object at 'a.b\[1\]'"
+        CheckpointError,
+        match=r"the output of step 'fetch' cannot be kept: there is something of type object at 'a.b\[1\]'",
     ):
         encode({"a": {"b": [1, object()]}}, "the output of step 'fetch'")
 

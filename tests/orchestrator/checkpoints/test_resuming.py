@@ -275,7 +275,9 @@ def test_an_output_that_cannot_be_kept_fails_its_step_and_says_where(store: SQLi
         PipelineBuilder().step(returning({"a": [object()]}), name="s").build().run_sync(store=store, backend=backend)
     )
     assert isinstance(report["s"].exception, CheckpointError)
-    assert "the output of step 's' cannot be kept: there is something of type object at 'a[0]'" in str(report["s"].exception)
+    assert "the output of step 's' cannot be kept: there is something of type object at 'a[0]'" in str(
+        report["s"].exception
+    )
 
 
 def test_unknown_and_doubled_runs_and_unreadable_inputs_are_refused(store: SQLiteStore, backend: str) -> None:
