@@ -1,13 +1,15 @@
 # make demo             set up, then the main job: route six requests and run the incident pipeline
 # make test             set up, then all tests that need no outside server (under 5 minutes)
 # make test-integration set up, then the tests that need outside servers, a browser or a database
-# make chaos            set up, then random pipelines with random faults, CHAOS_EXAMPLES of them for each property
+# make chaos            set up, then random pipelines with random faults, CHAOS_EXAMPLES of them for each property,
+#                       and CHAOS_KILLS of them killed and resumed
 # make lint types       style, and types in strict mode
 # make format           mend the style
 
 PYTHON ?= python3
 VENV   ?= .venv
 CHAOS_EXAMPLES ?= 2000
+CHAOS_KILLS ?= 1000
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # An editable install in strict mode is a tree of links to the files there are: it is renewed when one comes or goes.
@@ -43,7 +45,8 @@ test-integration: setup
 	$(BIN)/python -m pytest -m integration
 
 chaos: setup
-	CHAOS_EXAMPLES=$(CHAOS_EXAMPLES) $(BIN)/python -m pytest --timeout 3600 tests/orchestrator/pipeline/test_random_pipelines.py
+	CHAOS_EXAMPLES=$(CHAOS_EXAMPLES) CHAOS_KILLS=$(CHAOS_KILLS) $(BIN)/python -m pytest --timeout 3600 \
+		tests/orchestrator/pipeline/test_random_pipelines.py tests/orchestrator/checkpoints/test_chaos.py
 
 lint: setup
 	$(BIN)/ruff check .
