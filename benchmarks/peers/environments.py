@@ -6,16 +6,28 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol
 
 from .process import PeerError
 from .records import digest_of_files
-from .roster import Row
 
 INSTALL_SECONDS = 3600
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)", re.MULTILINE)
 
 
-def python_of(row: Row, venvs: Path) -> Path:
+class Pinned(Protocol):
+    """Who has an environment."""
+
+    @property
+    def peer(self) -> str:
+        """The distribution."""
+
+    @property
+    def constraints(self) -> Path:
+        """Path of its exact pins."""
+
+
+def python_of(row: Pinned, venvs: Path) -> Path:
     """The interpreter of the peer's environment, which is made when it is not there or its pins have changed.
 
     Raises:
@@ -35,7 +47,7 @@ def python_of(row: Row, venvs: Path) -> Path:
     return python
 
 
-def version_of(row: Row) -> str:
+def version_of(row: Pinned) -> str:
     """The peer and its pinned version, as ``callbus 0.3.1``.
 
     Raises:

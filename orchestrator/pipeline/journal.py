@@ -31,6 +31,7 @@ class Journal:
         run_id: the run's id.
         on_fault: see below.
         earlier: what was written before, of a run that is resumed.
+        retry_failed: whether its failures are tried again, also in pipelines inside.
 
     Attributes:
         store: where it is kept.
@@ -45,8 +46,11 @@ class Journal:
         run_id: str,
         on_fault: Callable[[Exception], None],
         earlier: Sequence[StepRecord] = (),
+        *,
+        retry_failed: bool = False,
     ) -> None:
         self.store = store
+        self.retry_failed = retry_failed
         self.on_fault = on_fault
         self._run_id = run_id
         self._in_loop: Callable[..., object] = loop_scheduler()

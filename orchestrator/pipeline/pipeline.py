@@ -277,7 +277,8 @@ class Pipeline:
         journal = None if around is None or around.run is None else around.run.journal
         keeping = None
         if journal is not None:
-            keeping = Checkpointing(journal.store, resume=None, retry_failed=None, changed="map")
+            again = journal.retry_failed or (around is not None and around.attempt > 1)
+            keeping = Checkpointing(journal.store, resume=None, retry_failed=again, changed="map")
         run_id = None if around is None else around.key
         return await self.prepare(inputs, run_id=run_id, checkpointing=keeping).execute()
 

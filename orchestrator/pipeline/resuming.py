@@ -26,7 +26,7 @@ class Checkpointing:
     Attributes:
         store: where.
         resume: True: it must be there. False: it must not. None: whichever.
-        retry_failed: whether steps that have failed are tried again; None: if the run had ended.
+        retry_failed: whether steps that have failed are tried again.
         changed: what to do when the pipeline has changed since.
         repeat: names of steps that may be called again although nobody knows whether they have happened.
         origin: where the pipeline comes from, for people and the command line.
@@ -34,7 +34,7 @@ class Checkpointing:
 
     store: Store
     resume: bool | None = False
-    retry_failed: bool | None = False
+    retry_failed: bool = False
     changed: Changed = "refuse"
     repeat: frozenset[str] = frozenset()
     origin: str = ""
@@ -70,7 +70,7 @@ async def open_journal(
         earlier = _still_valid(record, earlier, steps, now, how)
         record = RunRecord(run_id, name, now, record.inputs, record.origin, owner=owner_now())
     await threads.run_in_thread(how.store.begin, run=record)
-    return Journal(how.store, run_id, on_fault, earlier)
+    return Journal(how.store, run_id, on_fault, earlier, retry_failed=how.retry_failed)
 
 
 def restore(ledger: Ledger, journal: Journal, clock: Callable[[], float], stop: Callable[[CompiledStep], None]) -> None:
@@ -116,9 +116,8 @@ def _still_valid(
             + (f" and {len(told) - 5} more" if len(told) > 5 else "")
             + "; resume with changed='map' to keep the outcomes of steps that are as they were"
         )
-    retry = record.state == "ended" if how.retry_failed is None else how.retry_failed
     failures = {StepOutcome.FAILED, StepOutcome.TIMED_OUT, StepOutcome.CANCELLED}
-    again = {one.step for one in earlier if one.item is None and retry and one.outcome in failures}
+    again = {one.step for one in earlier if one.item is None and how.retry_failed and one.outcome in failures}
     again |= {step.name for step in steps if record.fingerprints.get(step.name) != now[step.name]}
     for step in steps:  # in topological order
         if any(steps[dep].name in again for dep in step.deps):

@@ -406,3 +406,17 @@ def test_records_are_json_and_readable_by_others(store: SQLiteStore, tmp_path: P
     with sqlite3.connect(tmp_path / "runs.sqlite") as db:
         (value,) = db.execute("SELECT value FROM steps WHERE step = 's'").fetchone()
     assert json.loads(value) == {"ü": {"$": "tuple", "v": [1, 2]}}
+
+
+def test_failures_of_a_pipeline_inside_are_tried_again_when_that_is_asked_for(
+    noted: Noted, store: SQLiteStore, backend: str
+) -> None:
+    inner = noted.pipeline({"x": [], "y": ["x"]})
+    pipeline = PipelineBuilder().step(inner, name="sub").build()
+    noted.bad.add("y")
+    first = pipeline.run_sync(store=store, backend=backend)
+    noted.bad.clear()
+    noted.ran.clear()
+    assert not resume(pipeline, first.run_id, store, backend).ok
+    assert resume(pipeline, first.run_id, store, backend, retry_failed=True).ok
+    assert noted.ran == ["y"]
