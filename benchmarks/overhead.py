@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -48,8 +49,8 @@ def measured(python: Path, script: Path, workload: str, count: int, times: int) 
         except subprocess.TimeoutExpired:
             return f"not done after {SECONDS:g} s"
         if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.strip()]
-            return f"fails: {lines[-1][:90] if lines else done.returncode}"
+            lines = [line for line in done.stderr.splitlines() if re.match(r"[\w.]*(Error|Exception)\b", line)]
+            return f"fails: {lines[-1][:60] if lines else done.returncode}"
         figures = json.loads(done.stdout.strip().splitlines()[-1])
         if "absent" in figures:
             return "–"

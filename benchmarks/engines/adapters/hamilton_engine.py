@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hamilton import async_driver
 from hamilton.ad_hoc_utils import module_from_source
 from shapes import Graph, leaves, main
+
+sys.setrecursionlimit(100_000)  # it resolves what a function needs recursively
 
 
 def build(graph: Graph) -> Callable[[], Awaitable[Any]]:
