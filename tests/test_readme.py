@@ -11,6 +11,7 @@ TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 HEADINGS = [
     "Two commands",
     "A pipeline",
+    "Runs that survive",
     "Routing",
     "A benchmark of your own catalog",
     "Plugging in a model",

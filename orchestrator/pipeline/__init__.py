@@ -4,6 +4,7 @@ from .builder import PipelineBuilder
 from .conditions import Comparison
 from .definition import build_definition, load_pipeline
 from .definition_schema import pipeline_schema
+from .model_knowledge import ask_model
 from .open_run import OpenRun
 from .outcomes import FallbackPolicy, Join, Missing, StepOutcome, at_least
 from .pipeline import Pipeline, RunInterrupted
@@ -33,6 +34,7 @@ __all__ = [
     "StepOutcome",
     "StepReport",
     "Timeout",
+    "ask_model",
     "at_least",
     "build_definition",
     "constant",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..loop import in_loop_from_anywhere, loop_clock
 from ..runtime import CallContext, Runtime, classify
 from ..runtime.shaping import to_json_like
 from .outcomes import Missing, StepOutcome
+from .policies import Timeout
 from .report import Attempt, RunReport
 from .steps import CompiledStep, Form, Kind, Level
 
@@ -79,53 +79,68 @@ async def attempt(step: CompiledStep, level: Level, around: Surroundings, served
     ended = False
     place = Place("step", step.name, around.place, around.run, item=served.item, attempt=served.attempts)
     token = place_now.set(place)
-    with threads.noticing() as left:
+    left: list[object] = []
+    try:
+        arguments = level.arguments(around.values, around.inputs)
+        if level.each:
+            arguments[level.each] = item
+        call = _call(step, level, arguments, around, served)
+        if level.kind is not Kind.ASYNC:  # an async function waits for its threads itself
+            call = _noticing(call, left)
+        answer = await (call if step.timeout is None else _in_time(call, step.timeout, level, place, left))
+        ended = True
+        return answer
+    except Exception as failure:
+        error, ended = failure, True
+        raise
+    finally:
+        place_now.reset(token)
+        info = None if error is None else classify(error)
+        elapsed = around.now() - started
+        served.history.append(
+            Attempt(level.name, started, elapsed, info, not ended, served.item, still_running=bool(left))
+        )
+
+
+async def _noticing(call: Awaitable[Any], left: list[object]) -> Any:
+    """Awaits a call and adds the threads that it left to themselves to `left`."""
+    with threads.noticing() as noticed:
         try:
-            arguments = level.arguments(around.values, around.inputs)
-            if level.each:
-                arguments[level.each] = item
-            if step.timeout is None:
-                answer = await _call(step, level, arguments, around, served)
-            else:
-                with _limits(step, level, place, left):
-                    answer = await _call(step, level, arguments, around, served)
-            ended = True
-            return answer
-        except Exception as failure:
-            error, ended = failure, True
-            raise
+            return await call
         finally:
-            place_now.reset(token)
-            info = None if error is None else classify(error)
-            elapsed = around.now() - started
-            served.history.append(
-                Attempt(level.name, started, elapsed, info, not ended, served.item, still_running=bool(left))
-            )
+            left += noticed
 
 
-@contextmanager
-def _limits(step: CompiledStep, level: Level, place: Place, left: list[object]) -> Iterator[None]:
-    """Ends what happens inside when the step's timeout says so.
+async def _in_time(call: Awaitable[Any], within: Timeout, level: Level, place: Place, left: list[object]) -> Any:
+    """Awaits a call and ends it when the timeout says so. Each scope costs; most steps have one.
 
     Raises:
         StepTimeoutError: it did.
     """
-    assert step.timeout is not None  # the caller has looked
-    seconds, idle = step.timeout.seconds, step.timeout.idle
-    with anyio.move_on_after(seconds) as whole, anyio.move_on_after(idle) as quiet:
-        if idle is not None:
-            clock, in_loop = loop_clock(), in_loop_from_anywhere()
+    if within.idle is not None:
+        call = _alive(call, within.idle, level, place, left)
+    if within.seconds is None:
+        return await call
+    with anyio.move_on_after(within.seconds):
+        return await call
+    raise StepTimeoutError(f"{level.name} did not end within {within.seconds:g} s{threads.still_running(left)}")
 
-            def alive() -> None:
-                quiet.deadline = clock() + idle
 
-            place.beat = functools.partial(in_loop, alive)
-        yield
-    late = threads.still_running(left)
-    if quiet.cancelled_caught:
-        raise StepTimeoutError(f"{level.name} gave no sign of life for {idle:g} s{late}")
-    if whole.cancelled_caught:
-        raise StepTimeoutError(f"{level.name} did not end within {seconds:g} s{late}")
+async def _alive(call: Awaitable[Any], idle: float, level: Level, place: Place, left: list[object]) -> Any:
+    """Awaits a call and ends it when it gives no sign of life for so many seconds.
+
+    Raises:
+        StepTimeoutError: it gave none.
+    """
+    clock, in_loop = loop_clock(), in_loop_from_anywhere()
+    with anyio.move_on_after(idle) as quiet:
+
+        def alive() -> None:
+            quiet.deadline = clock() + idle
+
+        place.beat = functools.partial(in_loop, alive)
+        return await call
+    raise StepTimeoutError(f"{level.name} gave no sign of life for {idle:g} s{threads.still_running(left)}")
 
 
 async def _call(

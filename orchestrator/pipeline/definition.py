@@ -47,15 +47,16 @@ from ...catalog.errors import ERROR_TABLE, PipelineError, SchemaError, ToolpathE
 from ...catalog.json_values import json_type
 from ...catalog.schemas import check_schema
 from ...catalog.sources.modules import load_object
-from ..runtime import Runtime
+from ..runtime import Budget, Limit, Runtime
 from .annotations import JsonType
 from .building import compile_pipeline
 from .conditions import OPERATORS, Comparison, Otherwise, When
 from .definition_schema import AtLeast, Definition, LevelModel, Runs, StepModel
 from .documents import Document, read_document
+from .model_knowledge import ask_model
 from .outcomes import as_join, at_least
 from .pipeline import Pipeline
-from .policies import Fallback, Level, Retry, Target, Timeout, constant, may_fall_back
+from .policies import Fallback, Level, Retry, Target, Timeout, constant, may_fall_back, stale
 from .refs import Ref, parse_path
 from .steps import Form, Items, StepSpec
 
@@ -80,14 +81,23 @@ def load_pipeline(path: str | Path, *, catalog: Catalog | None = None, runtime: 
     return _load_file(file, catalog, runtime, ())
 
 
-def _load_file(file: Path, catalog: Catalog | None, runtime: Runtime | None, within: tuple[Path, ...]) -> Pipeline:
-    """Loads a file that the files `within` have led to, outermost first."""
+def _load_file(
+    file: Path,
+    catalog: Catalog | None,
+    runtime: Runtime | None,
+    within: tuple[Path, ...],
+    around: Catalog | None = None,
+) -> Pipeline:
+    """Loads a file that the files `within` have led to, outermost first.
+
+    Tools are looked up in `catalog`; without it in the one that the file names; without that in the one `around` it.
+    """
     here = file.resolve()
     if here in within:
         circle = " -> ".join(path.name for path in (*within[within.index(here) :], here))
         raise PipelineError(f"pipeline files contain each other: {circle}")
     document = read_document(file)
-    return _Builder(file.name, file.parent, catalog, runtime, (*within, here)).build(document)
+    return _Builder(file.name, file.parent, catalog, runtime, (*within, here), around).build(document)
 
 
 def build_definition(
@@ -116,29 +126,36 @@ class _Builder:
         catalog: Catalog | None,
         runtime: Runtime | None,
         within: tuple[Path, ...],
+        around: Catalog | None = None,
     ) -> None:
         self._source = source
         self._folder = folder
         self._catalog = catalog
         self._runtime = runtime
         self._within = within
+        self._around = around
 
     def build(self, document: Document) -> Pipeline:
         try:
             definition = Definition.model_validate(document.content)
             if self._catalog is None:
-                self._catalog = _catalog(definition.catalog, self._folder, self._runtime)
+                named = definition.catalog is not None or self._around is None
+                self._around = _catalog(definition.catalog, self._folder, self._runtime) if named else self._around
+            catalog = self._catalog if self._catalog is not None else self._around
+            assert catalog is not None  # one of the two was given, or loaded just now
             specs = [self._spec(name, step) for name, step in definition.steps.items()]
             inputs = definition.inputs
             return compile_pipeline(
                 definition.name,
                 specs,
-                catalog=self._catalog,
+                catalog=catalog,
                 runtime=self._runtime,
                 declared=None if inputs is None else {name: _input_type(name, kind) for name, kind in inputs.items()},
                 policy=definition.policy,
                 limit=definition.limit,
                 timeout=definition.timeout,
+                budget=None if definition.budget is None else Budget(**definition.budget.model_dump()),
+                call_limit=None if definition.call_limit is None else Limit(**definition.call_limit.model_dump()),
             )
         except pydantic.ValidationError as error:
             faults = "; ".join(_fault(item, document) for item in error.errors(include_url=False))
@@ -166,6 +183,8 @@ class _Builder:
                 when=None if step.when is None else _condition(step.when),
                 items=Items(_value(step.over), step.each, step.limit, step.items) if _goes_over(step) else None,
                 stagger=step.stagger,
+                undo=None if step.undo is None else _load_function(step.undo),
+                process=step.process,
             )
         except (ToolpathError, ValueError) as error:
             raise PipelineError(f"step {name!r}: {error}") from error
@@ -174,19 +193,22 @@ class _Builder:
         if isinstance(level, str):
             return Level(level)
         accepts = may_fall_back if level.errors is None else _one_of(level.errors)
-        return Level(self._target(level), name=level.name, confidence=level.confidence, note=level.note, on=accepts)
+        target = self._target(level) if level.stale is None else stale(level.stale)
+        return Level(target, name=level.name, confidence=level.confidence, note=level.note, on=accepts)
 
     def _target(self, runs: Runs) -> Target:
         if runs.tool is not None:
             return runs.tool
         if runs.function is not None:
             return _load_function(runs.function)
+        if runs.prompt is not None and runs.model is not None:
+            return ask_model(runs.model, runs.prompt)
         return self._pipeline(runs.pipeline) if runs.pipeline is not None else constant(runs.value)
 
     def _pipeline(self, spec: str) -> Pipeline:
         file = Path(spec) if self._folder is None else self._folder / spec
         if file.is_file():
-            return _load_file(file, self._catalog, self._runtime, self._within)
+            return _load_file(file, self._catalog, self._runtime, self._within, self._around)
         if ":" in spec:
             return _from_module(spec)
         raise PipelineError(f"there is no pipeline file {spec!r}")

@@ -19,18 +19,31 @@ class Strict(BaseModel):
 
 
 class Runs(Strict):
-    """What a step or a level runs: exactly one of the four."""
+    """What a step or a level runs: exactly one of these."""
 
     tool: str | None = Field(default=None, description="the name of a tool in the catalog")
     function: str | None = Field(default=None, description="a Python function, module:name")
     value: Any = Field(default=None, description="a fixed answer")
     pipeline: str | None = Field(default=None, description="another pipeline: a file beside this one, or module:name")
+    prompt: str | None = Field(
+        default=None, description="what a language model is asked; names in braces are parameters, as of a function"
+    )
+    model: str | None = Field(default=None, description="of a prompt, such as openai:gpt-5-mini")
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Runs:
-        if len({"tool", "function", "value", "pipeline"} & self.model_fields_set) + self.runs_otherwise() != 1:
-            raise ValueError("give exactly one of tool, function, pipeline and value")
+        if (
+            len({"tool", "function", "value", "pipeline", "prompt"} & self.model_fields_set) + self.runs_otherwise()
+            != 1
+        ):
+            raise ValueError(f"give exactly one of {self.choices()}")
+        if ("prompt" in self.model_fields_set) != ("model" in self.model_fields_set):
+            raise ValueError("prompt and model belong together")
         return self
+
+    def choices(self) -> str:
+        """What may be given, in words."""
+        return "tool, function, pipeline, prompt and value"
 
     def runs_otherwise(self) -> int:
         """How many other things say what it runs."""
@@ -40,6 +53,9 @@ class Runs(Strict):
 class LevelModel(Runs):
     """One level of a fallback chain. (`errors` is `Level.on`: to YAML, a bare ``on`` is the value true.)"""
 
+    stale: float | None = Field(
+        default=None, gt=0, description="a kept result of the step's tool that is not older than so many seconds"
+    )
     name: str | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
     note: str = ""
@@ -48,6 +64,14 @@ class LevelModel(Runs):
         description="which failures of the level before may come here: categories or error types; "
         "by default all but missing permissions and tripped guards",
     )
+
+    def runs_otherwise(self) -> int:
+        """A kept result is a way to say it, too."""
+        return int(self.stale is not None)
+
+    def choices(self) -> str:
+        """What may be given, in words."""
+        return "tool, function, pipeline, prompt, stale and value"
 
 
 class RetryModel(Strict):
@@ -89,6 +113,11 @@ class StepModel(Runs):
     items: FallbackPolicy = FallbackPolicy.SKIP_AND_REPORT
     race: list[str | LevelModel] | None = Field(default=None, min_length=1)
     stagger: float = Field(default=0, ge=0, description="seconds between the starts of a race")
+    undo: str | None = Field(
+        default=None,
+        description="a function, module:name, that takes back what the step has done, if the run is abandoned",
+    )
+    process: bool = Field(default=False, description="run synchronous functions in a process of their own")
 
     def runs_otherwise(self) -> int:
         """A race is a way to say it, too."""
@@ -124,6 +153,23 @@ class StepModel(Runs):
         return self
 
 
+class BudgetModel(Strict):
+    """What the tool calls of a run may spend."""
+
+    calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    money: float | None = Field(default=None, ge=0)
+    seconds: float | None = Field(default=None, ge=0)
+
+
+class LimitModel(Strict):
+    """How often a run calls tools."""
+
+    calls: int | None = Field(default=None, ge=1)
+    per: float = Field(default=1.0, gt=0, description="seconds")
+    concurrent: int | None = Field(default=None, ge=1)
+
+
 StepName = Annotated[str, Field(pattern=r"^[\w-]+$")]  # without dots, or references could not be told apart
 
 
@@ -136,6 +182,8 @@ class Definition(Strict):
     policy: FallbackPolicy = FallbackPolicy.SKIP_AND_REPORT
     timeout: float | None = Field(default=None, gt=0)
     limit: int | None = Field(default=None, ge=1)
+    budget: BudgetModel | None = None
+    call_limit: LimitModel | None = None
     steps: dict[StepName, StepModel] = Field(min_length=1)
 
 

@@ -6,6 +6,7 @@ from .caching import Cache, CacheStore, MemoryStore, SQLiteCacheStore
 from .classify import classify
 from .guards import LoopGuard
 from .limiting import Limit
+from .prefetch import Prefetch
 from .runtime import CallContext, Runtime
 from .states import ToolStates
 
@@ -19,6 +20,7 @@ __all__ = [
     "Limit",
     "LoopGuard",
     "MemoryStore",
+    "Prefetch",
     "Runtime",
     "SQLiteCacheStore",
     "Spent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from ...catalog import Catalog, Degraded, ErrorInfo, Tool, ToolCall, ToolError, ToolResult
+from ...catalog import Catalog, Degraded, ErrorInfo, Permission, Tool, ToolCall, ToolError, ToolResult
 from ...catalog.arguments import validate_arguments
 from ...catalog.errors import UnknownToolError
 from .. import threads
@@ -22,11 +23,13 @@ from .caching import Cache, age_text
 from .classify import classify
 from .guards import LoopGuard
 from .limiting import Limit
+from .prefetch import Prefetch
 from .shaping import to_json_like
 from .single_flight import SingleFlight
 from .states import TOOL_STATES, ToolStates
 
 Result = TypeVar("Result")
+_log = logging.getLogger("toolpath")
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that one attempt may take when the tool says nothing else."""
@@ -69,6 +72,7 @@ class Runtime:
         limits: tool name, or "*" for each tool, to how often it may be called, besides its own `rate_limit`.
         cache: keeps the results of tools with a `cache_ttl`; None: nothing is kept.
         approver: answers when a guard has stopped a call or credentials have expired; None: nobody does.
+        prefetch: counts which tool follows which, for `warm_next`; None: nobody counts.
         states: remembers breakers and limits; by default shared by the process.
         clock: seconds, for the elapsed time in results.
 
@@ -93,6 +97,7 @@ class Runtime:
         limits: Mapping[str, Limit] | None = None,
         cache: Cache | None = None,
         approver: Approver | None = None,
+        prefetch: Prefetch | None = None,
         states: ToolStates | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -106,6 +111,7 @@ class Runtime:
         self.loop_guard = loop_guard or LoopGuard()
         self.cache = cache
         self.approver = approver
+        self.prefetch = prefetch
         self._breaker = breaker
         self._limits = dict(limits or {})
         self._states = states or TOOL_STATES
@@ -136,10 +142,38 @@ class Runtime:
             place_now.reset(token)
         if made and context.caller:
             self.loop_guard.record(context.caller, call.call_id, result.data if result.ok else str(result.error))
+            if self.prefetch is not None:
+                self.prefetch.observe(context.caller, result.tool)
         metadata = {**result.metadata, "elapsed_ms": round((self._clock() - started) * 1000, 3)}
         if warning:
             metadata["warning"] = warning
         return result.model_copy(update={"metadata": metadata})
+
+    async def warm_next(self, caller: str) -> str | None:
+        """Warms the tool that usually follows what `caller` has called last; for the time while a model thinks.
+
+        Returns:
+            Its name; None: nothing was warmed. What fails here is not an error.
+        """
+        prefetch = self.prefetch
+        name = None if prefetch is None else prefetch.expected(caller)
+        tool = None if name is None else self.catalog.find(name)
+        if prefetch is None or tool is None:
+            return None
+        warm = prefetch.warm.get(tool.name)
+        try:
+            if warm is not None:
+                await warm()
+            elif self.cache is not None and tool.permission is Permission.SAFE_READ and tool.cache_ttl:
+                if tool.parameters.get("required") or not (await self.call(ToolCall(tool=tool.name))).ok:
+                    return None
+            else:
+                return None
+        except Exception as error:  # noqa: BLE001 - nobody has asked for it yet
+            _log.info("warming %s failed: %s", tool.name, error)
+            return None
+        prefetch.was_warmed(caller, tool.name)
+        return tool.name
 
     async def stale(self, name: str, arguments: dict[str, Any], max_age: float, user: str = "") -> Degraded:
         """The kept result of an equal call, even when it is older than its tool allows.

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from io import StringIO
 from pathlib import Path
 
@@ -119,3 +124,38 @@ def test_of_many_steps_only_some_are_shown() -> None:
     console = Console(width=100, record=True, file=StringIO())
     console.print(view)
     assert "and 18 more" in console.export_text()
+
+
+def slow_second(first: int) -> int:
+    Path(os.environ["STARTED"]).touch()
+    if "HURRY" not in os.environ:
+        time.sleep(600)
+    return first + 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_was_interrupted_or_killed_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    file, store, started = tmp_path / "p.yaml", str(tmp_path / "runs.sqlite"), tmp_path / "started"
+    file.write_text(f"steps:\n  first: {{function: '{HERE}:first'}}\n  second: {{function: '{HERE}:slow_second'}}\n")
+    command = [sys.executable, "-m", "toolpath.console.app", "run", str(file), "--store", store, "--run-id", "r1"]
+    where = {"cwd": Path(__file__).parents[2], "text": True}
+    environment = os.environ | {"STARTED": str(started)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **where) as process:
+        deadline = time.monotonic() + 60
+        while not started.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)  # a real process starts in real time
+        process.send_signal(how)
+        process.communicate(timeout=30)
+    assert process.returncode == (130 if how is signal.SIGINT else -9)
+    resumed = subprocess.run(
+        [sys.executable, "-m", "toolpath.console.app", "resume", "r1", "--store", store, "--json"],
+        capture_output=True,
+        env=environment | {"HURRY": "1"},
+        check=False,
+        **where,
+    )
+    assert resumed.returncode == 0, resumed.stderr
+    steps = json.loads(resumed.stdout)["steps"]
+    assert (steps["first"]["restored"], steps["second"]["value"]) == (True, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,70 @@ def test_the_published_schema_knows_the_chain_and_refuses_what_the_loader_refuse
             jsonschema.validate(wrong, pipeline_schema())
         with pytest.raises(PipelineError):
             build_definition(wrong)
+
+
+def noted_undo(value: object) -> None:
+    del value
+
+
+def test_a_file_says_every_policy(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        f"""
+budget: {{calls: 5, seconds: 60}}
+call_limit: {{calls: 10, per: 1, concurrent: 2}}
+steps:
+  a:
+    value: 1
+    idle: 5
+    timeout: 60
+    undo: {__name__}:noted_undo
+    process: true
+    fallback: [{{prompt: "What is known about {{topic}}?", model: "openai:gpt-5-mini"}}]
+"""
+    )
+    pipeline = load_pipeline(str(file))
+    assert pipeline.budget is not None
+    assert (pipeline.budget.calls, pipeline.budget.seconds) == (5, 60)
+    assert pipeline.call_limit is not None
+    assert (pipeline.call_limit.calls, pipeline.call_limit.concurrent) == (10, 2)
+    (step,) = pipeline.steps
+    assert step.timeout is not None
+    assert (step.timeout.seconds, step.timeout.idle) == (60, 5)
+    assert step.undo is noted_undo
+    assert [level.name for level in step.levels] == ["constant", "ask_model"]
+    assert "topic" in pipeline.inputs
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ("{prompt: x}", "prompt and model belong together"),
+        ("{value: 1, fallback: [{stale: 60}]}", "needs a tool before it"),
+        ("{value: 1, fallback: [{stale: 60, value: 2}]}", "exactly one of tool, function, pipeline, prompt, stale"),
+        ("{value: 1, fallback: [{stale: 0}]}", "greater than 0"),
+        ("{value: 1, undo: nowhere}", "nowhere"),
+    ],
+)
+def test_policies_that_a_file_gets_wrong_are_told(tmp_path: Path, step: str, says: str) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"steps:\n  a: {step}\n")
+    with pytest.raises(PipelineError, match=says):
+        load_pipeline(str(file))
+
+
+def test_a_file_inside_another_uses_the_catalog_that_it_names(tmp_path: Path) -> None:
+    def catalog(name: str, description: str) -> None:
+        text = json.dumps({"name": "lookup", "description": description, "parameters": {"type": "object"}})
+        (tmp_path / f"{name}.jsonl").write_text(text + "\n")
+
+    catalog("outer", "the outer one")
+    catalog("inner", "the inner one")
+    (tmp_path / "inner.yaml").write_text("catalog: inner.jsonl\nsteps:\n  x: {tool: lookup}\n")
+    (tmp_path / "bare.yaml").write_text("steps:\n  x: {tool: lookup}\n")
+    (tmp_path / "outer.yaml").write_text(
+        "catalog: outer.jsonl\nsteps:\n  a: {pipeline: inner.yaml}\n  b: {pipeline: bare.yaml}\n"
+    )
+    pipeline = load_pipeline(str(tmp_path / "outer.yaml"))
+    described = [step.levels[0].value.runtime.catalog.get("lookup").description for step in pipeline.steps]
+    assert described == ["the inner one", "the outer one"]

@@ -10,6 +10,7 @@ from toolpath.catalog.errors import BindingError
 from toolpath.orchestrator import PipelineBuilder, Retry, StepOutcome
 
 from tests.orchestrator.building import raising, returning
+from tests.support.virtual_time import Gate
 
 pytestmark = pytest.mark.anyio
 
@@ -106,3 +107,13 @@ def test_a_race_without_anyone_or_with_a_fallback_is_refused() -> None:
         PipelineBuilder().race([returning(1)], name="race", fallback=[returning(2)])
     with pytest.raises(ValueError, match="stagger"):
         PipelineBuilder().race([returning(1)], name="race", stagger=-1)
+
+
+async def test_a_loser_whose_thread_goes_on_is_said_to() -> None:
+    gate = Gate()
+    report = await PipelineBuilder().race([returning("quick", after=1), gate.wait], name="r").build().run()
+    gate.open()
+    assert report.value("r") == "quick"
+    losers = [attempt for attempt in report["r"].history if attempt.cancelled]
+    assert [attempt.still_running for attempt in losers] == [True]
+    assert report["r"].to_dict()["history"][-1]["still_running"] or report["r"].to_dict()["history"][0]["still_running"]
