@@ -19,6 +19,9 @@ from .calling import Served
 from .outcomes import StepOutcome
 from .steps import CompiledStep
 
+UNDONE = "undone"
+"""Outcome of a step that was taken back: when the run is resumed, it is done again."""
+
 STARTED = "started"
 """Outcome of a call that must not be repeated, from its start until there is a real one."""
 
@@ -127,6 +130,10 @@ class Journal:
     async def skipped(self, step: CompiledStep, reason: str) -> None:
         """Notes that a step's condition does not hold."""
         await self._write(StepRecord(step.name, None, str(StepOutcome.SKIPPED), reason=reason))
+
+    async def undone(self, step: CompiledStep) -> None:
+        """Notes that what a step has done was taken back."""
+        await self._write(StepRecord(step.name, None, UNDONE))
 
     async def _write(self, record: StepRecord) -> None:
         safe = anyio.Event()

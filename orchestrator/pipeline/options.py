@@ -29,8 +29,9 @@ class StepOptions(TypedDict, total=False):
         when: the step is skipped unless this holds: a function whose parameters are filled as a step's are, a
             reference (is there anything?), or a `Comparison`.
         undo: a function that takes back what the step has done; called with its output (or with nothing, when it takes
-            nothing) if the run is abandoned after the step has succeeded: stopped, cancelled or out of time. The last
-            step is undone first.
+            nothing) if the run is abandoned after the step has succeeded: stopped by a failure, cancelled or out of
+            time. The last step is undone first. A kept run that is cancelled or out of time is not abandoned: it
+            can be resumed.
         process: run synchronous functions of the step in a process of their own, which is killed when a timeout or
             the end of the run says so. They, their arguments and outputs must be picklable.
     """

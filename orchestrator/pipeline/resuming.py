@@ -11,7 +11,7 @@ from .. import threads
 from ..checkpoints import RunRecord, StepRecord, Store
 from ..checkpoints.codec import encode
 from .calling import Served
-from .journal import Journal, changes, error_of, fingerprint, is_running_elsewhere, owner_now, value_of
+from .journal import UNDONE, Journal, changes, error_of, fingerprint, is_running_elsewhere, owner_now, value_of
 from .ledger import Ledger
 from .outcomes import Effect, StepOutcome
 from .steps import CompiledStep
@@ -118,6 +118,7 @@ def _still_valid(
         )
     failures = {StepOutcome.FAILED, StepOutcome.TIMED_OUT, StepOutcome.CANCELLED}
     again = {one.step for one in earlier if one.item is None and how.retry_failed and one.outcome in failures}
+    again |= {one.step for one in earlier if one.outcome == UNDONE}
     again |= {step.name for step in steps if record.fingerprints.get(step.name) != now[step.name]}
     for step in steps:  # in topological order
         if any(steps[dep].name in again for dep in step.deps):

@@ -141,8 +141,8 @@ class Run:
         finally:
             place_now.reset(token)
             self._settle()
-            if self._stopped is not None:
-                await undo_all(self._ledger)
+            if self._is_abandoned():
+                await undo_all(self._ledger, self.journal)
             await self._leave()
             self._finish()
         return self.report()
@@ -241,6 +241,13 @@ class Run:
         journal = await open_journal(self.run_id, self.name, ledger.steps, self._around.inputs, how, self._not_kept)
         self._scheduler.journal = journal
         restore(ledger, journal, self._clock, self._failed_fast)
+
+    def _is_abandoned(self) -> bool:
+        """Whether what it has done is to be taken back. A kept run that was only interrupted can go on."""
+        if self._stopped is None:
+            return False
+        _, because, _ = self._stopped
+        return self.journal is None or bool(because)
 
     async def _leave(self) -> None:
         """Notes in the store how the run has ended."""

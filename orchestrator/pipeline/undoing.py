@@ -10,15 +10,16 @@ import anyio
 
 from .. import threads
 from ..runtime import classify
+from .journal import Journal
 from .ledger import Ledger
 
 UNDO_SECONDS = 30.0
 """For each step; cancellation waits so long at most."""
 
 
-async def undo_all(ledger: Ledger) -> None:
+async def undo_all(ledger: Ledger, journal: Journal | None = None) -> None:
     """Undoes every step that succeeded and says how, the last one first; what goes wrong is noted, and the next
-    one is undone all the same. A cancellation does not interrupt it.
+    one is undone all the same. A cancellation does not interrupt it. In a kept run the step counts as not done again.
     """
     for step in ledger.to_undo():
         assert step.undo is not None  # it was chosen for that
@@ -30,6 +31,8 @@ async def undo_all(ledger: Ledger) -> None:
                 ledger.undone[step.index] = classify(error).message or type(error).__name__
             else:
                 ledger.undone[step.index] = ""
+                if journal is not None:
+                    await journal.undone(step)
 
 
 async def _undo(function: Callable[..., Any], output: Any) -> None:

@@ -420,3 +420,24 @@ def test_failures_of_a_pipeline_inside_are_tried_again_when_that_is_asked_for(
     assert not resume(pipeline, first.run_id, store, backend).ok
     assert resume(pipeline, first.run_id, store, backend, retry_failed=True).ok
     assert noted.ran == ["y"]
+
+
+def test_an_interrupted_kept_run_undoes_nothing_and_a_failed_one_does_it_all_again(
+    noted: Noted, store: SQLiteStore, backend: str
+) -> None:
+    undone: list[str] = []
+    builder = PipelineBuilder().step(noted.step("book"), name="book", undo=undone.append)
+    builder.then(noted.step("pay"), name="pay", policy=FAIL_FAST)
+    pipeline = builder.build()
+    noted.hang.add("pay")
+    run_id = cut_off(pipeline, store, backend)
+    assert undone == []
+    noted.hang.clear()
+    noted.bad.add("pay")
+    failed = resume(pipeline, run_id, store, backend)
+    assert undone == ["book"]
+    assert (failed["book"].restored, failed["book"].undone) == (True, "")
+    noted.bad.clear()
+    noted.ran.clear()
+    assert resume(pipeline, run_id, store, backend, retry_failed=True).ok
+    assert noted.ran == ["book", "pay"]

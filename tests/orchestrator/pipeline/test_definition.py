@@ -138,7 +138,7 @@ def test_declared_inputs_have_types_and_are_the_only_ones() -> None:
         ({"steps": {"a": {"value": 1, "retries": 3}}}, "steps.a.retries: Extra inputs"),
         (
             {"steps": {"a": {"value": 1, "tool": "x"}}},
-            "steps.a: give exactly one of tool, function, pipeline and value",
+            "steps.a: give exactly one of tool, function, pipeline, prompt and value",
         ),
         ({"steps": {"a": {}}}, "steps.a: give exactly one"),
         ({"steps": {"a.b": {"value": 1}}}, "steps.a.b"),
