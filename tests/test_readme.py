@@ -16,6 +16,7 @@ HEADINGS = [
     "A benchmark of your own catalog",
     "Plugging in a model",
     "How fast the router is",
+    "What a step costs",
     "The CPU build of torch",
     "Where things are",
 ]

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...catalog import Catalog, Tool
-from ...catalog.errors import BindingError, DuplicateToolError
+from ...catalog.errors import DuplicateToolError
 from ..runtime import Budget, Limit, Runtime
 from .compiling import compile_steps, edges_of
-from .inputs import check_inputs, merge_inputs
+from .extending import check_runtime
+from .inputs import merge_inputs
 from .outcomes import FallbackPolicy
 from .pipeline import Pipeline
-from .run import Run
-from .steps import CompiledStep, Kind, StepSpec
+from .steps import StepSpec
 
 
 def compile_pipeline(
@@ -35,7 +35,7 @@ def compile_pipeline(
     if runtime is None:
         runtime = Runtime(catalog)
     else:
-        _check_runtime(steps, runtime)
+        check_runtime(steps, runtime)
     return Pipeline(
         name=name,
         steps=steps,
@@ -49,28 +49,6 @@ def compile_pipeline(
         budget=budget,
         call_limit=call_limit,
     )
-
-
-def extend_run(pipeline: Pipeline, run: Run, given: Mapping[str, Any], specs: Sequence[StepSpec]) -> None:
-    """Checks steps against those that an open run has, and adds them.
-
-    Args:
-        pipeline: what the run is of.
-        run: the run.
-        given: its inputs.
-        specs: the new steps.
-
-    Raises:
-        PipelineError: as for `PipelineBuilder.build`, or the run takes no more steps.
-        InputError: a step asks for an input that the run was not given.
-    """
-    there = list(run.steps.values())
-    steps, asked = compile_steps(
-        specs, catalog=pipeline.runtime.catalog, declared=None, policy=pipeline.policy, earlier=there
-    )
-    _check_runtime(steps, pipeline.runtime)
-    check_inputs(merge_inputs(asked, None), dict(given), declared=False)
-    run.add(steps, edges_of(steps, [*there, *steps]))
 
 
 def _with_tools_of(specs: Iterable[StepSpec], catalog: Catalog) -> Catalog:
@@ -92,12 +70,3 @@ def _with_tools_of(specs: Iterable[StepSpec], catalog: Catalog) -> Catalog:
                 f"in the catalog, from {known.source or 'code'}: use the name to mean the catalog's"
             )
     return Catalog([*catalog, *missing.values()]) if missing else catalog
-
-
-def _check_runtime(steps: Iterable[CompiledStep], runtime: Runtime) -> None:
-    for step in steps:
-        for level in step.levels:
-            if level.kind is Kind.TOOL and level.value not in runtime.catalog:
-                raise BindingError(
-                    f"step {step.name!r} uses the tool {level.value!r}, which the runtime's catalog lacks"
-                )

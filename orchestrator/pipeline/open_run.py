@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 import anyio
 import anyio.abc
@@ -12,9 +12,15 @@ import anyio.abc
 from ...catalog.errors import PipelineError, did_you_mean
 from .report import RunReport, StepReport
 from .run import Run, sole_exception
+from .steps import StepSpec
 
-if TYPE_CHECKING:
-    from .builder import PipelineBuilder
+
+class Steps(Protocol):
+    """What has steps to add: every `PipelineBuilder`."""
+
+    @property
+    def specs(self) -> Sequence[StepSpec]:
+        """The steps as they were described."""
 
 
 class OpenRun:
@@ -24,7 +30,7 @@ class OpenRun:
 
     Args:
         run: held open.
-        extend: checks the steps of a builder against those there are, and adds them.
+        extend: checks steps against those there are, and adds them.
 
     Example:
         >>> async with PipelineBuilder("plan", catalog=catalog).build().open() as run:
@@ -36,7 +42,7 @@ class OpenRun:
         True
     """
 
-    def __init__(self, run: Run, extend: Callable[[PipelineBuilder], None]) -> None:
+    def __init__(self, run: Run, extend: Callable[[Sequence[StepSpec]], None]) -> None:
         self.run = run
         self._extend = extend
         self._group: anyio.abc.TaskGroup | None = None
@@ -46,7 +52,7 @@ class OpenRun:
         """What came of the run so far, or in the end."""
         return self.run.report()
 
-    def add(self, builder: PipelineBuilder) -> None:
+    def add(self, builder: Steps) -> None:
         """Adds the steps of a builder; they may wait for, and read from, any step that is in the run already.
 
         Everything is checked before anything is added. Names of tools are looked up in the catalog of the run's
@@ -56,7 +62,7 @@ class OpenRun:
             PipelineError: the run is over or closed; or as for `PipelineBuilder.build`.
             InputError: a step asks for a run input that was not given.
         """
-        self._extend(builder)
+        self._extend(builder.specs)
 
     async def wait_for(self, step: str) -> StepReport:
         """Waits for a step's outcome.

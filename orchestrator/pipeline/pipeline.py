@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -19,6 +20,7 @@ from ..events import Listener
 from ..runtime import Budget, Limit, Runtime
 from .annotations import Type
 from .drawing import mermaid
+from .extending import extend_run
 from .inputs import check_inputs
 from .ledger import Keep
 from .open_run import OpenRun
@@ -28,9 +30,6 @@ from .resuming import Changed, Checkpointing
 from .run import Run
 from .steps import CompiledStep, Input
 from .streaming import EventStream
-
-if TYPE_CHECKING:
-    from .builder import PipelineBuilder
 
 
 def run_to_end(run: Run, backend: str = "asyncio") -> RunReport:
@@ -190,6 +189,8 @@ class Pipeline:
         timeout: float | None = None,
         limit: int | None = None,
         keep: Keep = "all",
+        store: Store | None = None,
+        run_id: str | None = None,
     ) -> EventStream:
         """Runs the pipeline and gives its events as they happen; arguments as in `run`.
 
@@ -197,6 +198,7 @@ class Pipeline:
 
         Raises:
             InputError: an input is missing, unknown or ill-typed; nothing has started.
+            CheckpointError: raised by the stream: the store has a run of that id, or does not work.
 
         Example:
             >>> async with pipeline.stream({"query": "timeout"}) as events:
@@ -205,7 +207,9 @@ class Pipeline:
             >>> events.report.ok
             True
         """
-        return EventStream(self.prepare(inputs, timeout=timeout, limit=limit, keep=keep))
+        keeping = _keeping(store)
+        run = self.prepare(inputs, timeout=timeout, limit=limit, keep=keep, run_id=run_id, checkpointing=keeping)
+        return EventStream(run)
 
     def open(
         self,
@@ -226,11 +230,7 @@ class Pipeline:
         if on_event is not None:
             run.listen(on_event)
 
-        def extend(builder: PipelineBuilder) -> None:
-            from .building import extend_run  # it knows pipelines, this file knows runs
-
-            extend_run(self, run, inputs or {}, builder.specs)
-
+        extend = functools.partial(extend_run, run, given=inputs or {}, runtime=self.runtime, policy=self.policy)
         return OpenRun(run, extend)
 
     def run_sync(

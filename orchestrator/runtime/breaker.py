@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ...catalog import ErrorCategory, ErrorInfo, ToolError
+from ...catalog import ErrorCategory, ErrorInfo, RetryAdvice, ToolError
+from ...catalog.errors import ErrorMeaning
 
 
 class BreakerState(StrEnum):
@@ -17,6 +18,10 @@ class BreakerState(StrEnum):
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half_open"
+
+
+REFUSED = ErrorMeaning(ErrorCategory.TRANSIENT, RetryAdvice.CORRECTED)
+"""A refused call is not tried again by policy, which would only wait for the pause to end: something else serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,7 @@ class Breaker:
                 "unavailable",
                 retry_after=max(wait, 0.0) or None,
                 suggestion="use another tool, or try again later",
+                meaning=REFUSED,
             )
 
     def left(self) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from toolpath.orchestrator import (
     SQLiteStore,
     constant,
     current_step,
+    ref,
     run_input,
 )
 
@@ -441,3 +443,23 @@ def test_an_interrupted_kept_run_undoes_nothing_and_a_failed_one_does_it_all_aga
     noted.ran.clear()
     assert resume(pipeline, run_id, store, backend, retry_failed=True).ok
     assert noted.ran == ["book", "pay"]
+
+
+def test_memory_does_not_grow_with_the_number_of_kept_steps(store: SQLiteStore, backend: str) -> None:
+    size = 50_000
+
+    async def make(before: bytes | None = None) -> bytes:
+        return bytes(size)
+
+    builder = PipelineBuilder().step(make, name="s0", bind={"before": None})
+    for number in range(1, 600):
+        builder.step(make, name=f"s{number}", bind={"before": ref(f"s{number - 1}")})
+    pipeline = builder.build()
+    tracemalloc.start()
+    try:
+        report = pipeline.run_sync(store=store, keep="leaves", backend=backend)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert report.ok
+    assert peak < 100 * size  # of 600 outputs

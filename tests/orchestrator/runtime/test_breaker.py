@@ -161,3 +161,18 @@ async def test_without_a_policy_every_call_is_made() -> None:
 async def test_a_policy_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
         CircuitBreaker(**wrong)  # type: ignore[arg-type]
+
+
+async def test_while_it_is_open_the_fallback_serves_without_any_wait() -> None:
+    def down() -> None:
+        raise ConnectionError("down")
+
+    runtime = Runtime(catalog_of(make_tool("search", down)), breaker=CircuitBreaker(min_calls=1))
+    builder = PipelineBuilder(runtime=runtime).step("search", retry=Retry(attempts=1), fallback=[constant("old")])
+    await builder.build().run()
+    patient = PipelineBuilder(runtime=runtime).step("search", retry=Retry(attempts=5), fallback=[constant("old")])
+    report = await patient.build().run()
+    assert report.value("search") == "old"
+    assert report.elapsed == 0
+    assert report["search"].history[0].error is not None
+    assert report["search"].history[0].error.retry_after == pytest.approx(30, abs=1)
