@@ -85,6 +85,8 @@ def resume(
     """Go on with a run where it was cut off. Exit codes as of `toolpath run`."""
     if changed not in ("refuse", "map"):
         fail(f"--changed takes refuse or map, got {changed!r}")
+    if timeout is not None and not timeout > 0:
+        fail(f"--timeout must be positive, got {timeout:g}")
     kept = existing_store(store)
     found = kept.load(run_id)
     if found is None:

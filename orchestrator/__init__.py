@@ -61,6 +61,7 @@ from .runtime import (
     ToolStates,
     spend,
 )
+from .tracing import Span, SpanEvent, SpanExporter, Tracing
 
 __all__ = [
     "Answer",
@@ -105,6 +106,9 @@ __all__ = [
     "Runtime",
     "SQLiteCacheStore",
     "SQLiteStore",
+    "Span",
+    "SpanEvent",
+    "SpanExporter",
     "Spent",
     "StepContext",
     "StepOutcome",
@@ -114,6 +118,7 @@ __all__ = [
     "Timeout",
     "ToolError",
     "ToolStates",
+    "Tracing",
     "UnknownStepError",
     "ask_model",
     "at_least",

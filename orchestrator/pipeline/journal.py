@@ -19,6 +19,9 @@ from .calling import Served
 from .outcomes import StepOutcome
 from .steps import CompiledStep
 
+MAX_QUEUED = 10_000
+"""Outcomes of one run that wait for their commit; more wait for their turn."""
+
 UNDONE = "undone"
 """Outcome of a step that was taken back: when the run is resumed, it is done again."""
 
@@ -57,6 +60,7 @@ class Journal:
         self.on_fault = on_fault
         self._run_id = run_id
         self._in_loop: Callable[..., object] = loop_scheduler()
+        self._room = anyio.Semaphore(MAX_QUEUED, fast_acquire=True)
         self._items: dict[str, dict[int, StepRecord]] = {}
         self.steps: dict[str, StepRecord] = {}
         self.unknown: set[tuple[str, int | None]] = set()
@@ -143,8 +147,9 @@ class Journal:
             faults.append(fault)
             safe.set()
 
-        self.store.submit(self._run_id, record, self._in_loop, done)
-        await safe.wait()
+        async with self._room:
+            self.store.submit(self._run_id, record, self._in_loop, done)
+            await safe.wait()
         if faults[0] is not None:
             self.on_fault(faults[0])
 

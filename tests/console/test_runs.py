@@ -72,6 +72,7 @@ def test_a_kept_run_is_listed_resumed_and_forgotten(toolpath: Toolpath, pipeline
     [
         (["resume", "r9", "--store", "STORE"], "there is no run 'r9'"),
         (["resume", "r1", "--store", "missing.sqlite"], "there is no store missing.sqlite"),
+        (["resume", "r1", "--store", "STORE", "--timeout", "0"], "--timeout must be positive"),
         (["resume", "r1", "--store", "STORE", "--changed", "yes"], "--changed takes refuse or map"),
         (["runs", "--store", "STORE", "--delete", "r9"], "there is no run 'r9'"),
         (["run", "FILE", "--store", "STORE", "--run-id", "r1"], "'r1' in the store already"),
